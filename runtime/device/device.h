@@ -158,10 +158,10 @@ public:
   virtual Event makeEvent() = 0;
   /// Moves the event to the current end of the stream.
   virtual void record(Event event, Stream stream) = 0;
-  /// Operations enqueued on `stream` from now on run after what the event was
-  /// last recorded behind. An event that was never recorded orders nothing.
+  /// Operations enqueued on `stream` from now on run after all that preceded
+  /// the event's last record. An event that was never recorded orders nothing.
   virtual void wait(Stream stream, Event event) = 0;
-  /// Returns whether what the event was last recorded behind is complete, and
+  /// Returns whether all that preceded the event's last record is complete, and
   /// true if it was never recorded. Does not block; asked often enough, the
   /// answer becomes true.
   virtual bool isComplete(Event event) = 0;

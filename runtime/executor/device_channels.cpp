@@ -119,8 +119,8 @@ int DeviceChannels::define(const comm::TransferSpec &spec) {
 }
 
 /// The first rank of a group makes its id. All ranks join their groups in the
-/// order of channels: those that wait for others wait for such as are not
-/// behind them in this order.
+/// order of channels: a rank waits only for ranks that are no further in this
+/// order than itself.
 void DeviceChannels::join(Group &group) {
   const geometry::Members &members = group.members;
   if (members.size() == 1)

@@ -1,6 +1,6 @@
 // RUN: ppopt opt %s --pp-form-kernels --pp-bufferize-tasks --split-input-file --verify-diagnostics | FileCheck %s
 
-// Results are arguments behind the others; a tied one is one argument. The last temporary has the offset of
+// Results are arguments after the others; a tied one is one argument. The last temporary has the offset of
 // the one that is dead by then. The matmul reads its operand through strides, and writes the result where it is wanted.
 // CHECK-LABEL: pp.task forward stage 0 @chain
 // CHECK-SAME: (%[[X:.*]]: memref<4x64xf32> {pp.role = #pp.role<input, "x">}, %[[L:.*]]: memref<f32> {pp.role = #pp.role<loss, "loss">}, %[[Y:.*]]: memref<4x64xf32> {pp.role = #pp.role<saved, "y">})
@@ -53,7 +53,7 @@ pp.task forward stage 0 @again(%x: memref<4xf32> {pp.role = #pp.role<input, "x">
 // -----
 
 // Blocks of rows: slices of arguments are offsets for kernels as for matmuls, operands of a concatenation are computed in its place, the accumulation of a block
-// stands behind its matmul, and the second block's temporaries are the first's. The kernel writes over the matmul that only it reads.
+// comes after its matmul, and the second block's temporaries are the first's. The kernel writes over the matmul that only it reads.
 // CHECK-LABEL: pp.task backward stage 0 @blocks
 // CHECK-SAME: (%[[X:.*]]: memref<32x16xf32> {{.*}}, %[[W:.*]]: memref<16x64xf32> {{.*}}, %[[T:.*]]: memref<32x1xf32> {{.*}}, %[[G:.*]]: memref<16x64xf32> {{.*}}, %[[Y:.*]]: memref<32x64xf32> {{.*}})
 // CHECK: %[[Z0:.*]] = pp.temp [[AT:[0-9]+]] : memref<16x64xf32>
@@ -99,7 +99,7 @@ pp.task backward stage 0 @blocks(%x: tensor<32x16xf32> {pp.role = #pp.role<saved
 
 // -----
 
-// A temporary lies where a value was that the task read last, or will make: the first matmul in the result, the one behind the last
+// A temporary lies where a value was that the task read last, or will make: the first matmul in the result, the one after the last
 // reader of %x in %x. What is alive while neither is free lies in the task's own memory. %y is read again.
 // CHECK-LABEL: pp.task backward stage 0 @within
 // CHECK-SAME: (%[[X:.*]]: memref<64x64xf32> {pp.role = #pp.role<saved, "x">}, %[[Y:.*]]: memref<64x64xf32> {pp.role = #pp.role<saved, "y">}, %[[G:.*]]: memref<64x64xf32>

@@ -146,7 +146,7 @@ pp.task forward stage 0 @composite(%x: tensor<4x4xf32> {pp.role = #pp.role<input
 // -----
 
 // The last sum would close a cycle with the exponential that it reads: the matmul reads what ends before it, in a kernel
-// that goes on behind it.
+// that continues after it.
 // CHECK-LABEL: pp.task forward stage 0 @late
 // CHECK-NEXT: %[[T:.*]] = pp.launch @exp_4x4 ins(%arg1
 // CHECK-NEXT: %[[Y:.*]]:2 = pp.launch @exp_transpose_add_4x4 ins(%arg0, %[[T]]

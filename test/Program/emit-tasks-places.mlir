@@ -4,8 +4,8 @@
 
 // Each place has its own part of the document: its memory, its actions, and what its rank with dp coordinate 0 will send: a place's
 // position in the group of a sum decides of which chunks (101 elements over 4 ranks: 26, 25, 25, 25). Every place knows the
-// count that place 1 computes. A transfer's offset is that of its slot; a value is dead behind its last reader's run or the wait of its
-// send, temporaries are behind their run.
+// count that place 1 computes. A transfer's offset is that of its slot; a value is dead after its last reader's run or the wait of its
+// send, temporaries are after their run.
 // CHECK: "counts":[{"name":"targets, ignore_index -1"
 // CHECK: "parameters":
 // CHECK: "name":"v","places":[1]

@@ -168,7 +168,7 @@ TEST(Formulas, DualPipeV) {
   });
 }
 
-/// Each boundary between places is crossed once a microbatch in each
+/// Each boundary between places is crossed once per microbatch in each
 /// direction; the chunked schedules have more boundaries, the V one fewer than
 /// twice as many, since it turns round on the last place.
 TEST(Formulas, BytesSent) {

@@ -122,7 +122,7 @@ TEST(Generate, DualPipeV) {
                                 "1B1 2B2 1B2 2I3 1I3 2W3 1W3");
 }
 
-/// Holds that a stage runs its forwards in order, and closes its microbatches
+/// Expects that a stage runs its forwards in order, and closes its microbatches
 /// in order: gradients add up alike under all schedules.
 void expectInOrder(const Table &table, size_t stages) {
   std::vector<int> forwards(stages), closed(stages);
@@ -257,7 +257,7 @@ TEST(Generate, FrozenFrontDoesNotRunAway) {
   EXPECT_EQ(simulate(table, graph, {}).end, 1 + 6 * 3);
 }
 
-/// The gradient comes straight back from the end, but only behind frozen stages
+/// The gradient comes straight back from the end, but only past frozen stages
 /// in between: the front must run ahead by all of them, or it would wait.
 TEST(Generate, GradientOfALongerWay) {
   StageGraph graph = makeChain({0, 1, 2, 3});

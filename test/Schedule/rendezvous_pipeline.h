@@ -147,7 +147,7 @@ private:
     add(sender, made, Sends, RankAction::Start, index, "");
     add(receiver, posted, Receives, RankAction::Start, index, "");
     add(receiver, read, Waits, RankAction::Wait, index, "");
-    // Before the sender's first run behind the receive's start.
+    // Before the sender's first run after the receive's start.
     int waited = last + 1;
     for (const auto &[other, tick] : ticks[from])
       if (tick > std::max(posted, made))
@@ -165,7 +165,7 @@ private:
       std::vector<int> all;
       for (int place = 0; place < pipeline.places; ++place)
         all.push_back(place);
-      ++last; // behind the sums
+      ++last; // after the sums
       addSum(all, "squares of the norm");
     }
     for (int rank = 0; rank < static_cast<int>(lists.ranks.size()); ++rank)

@@ -200,7 +200,7 @@ std::vector<size_t> find(const std::vector<RankAction> &actions,
   return found;
 }
 
-/// Two starts of one queue, one right behind the other in it; or nothing.
+/// Two starts of one queue, one right after the other in it; or nothing.
 std::vector<size_t> findNeighbours(const ActionLists &lists,
                                    const std::vector<RankAction> &actions,
                                    Random &random) {

@@ -62,7 +62,7 @@ def check(harness, interposer, directory, axis, ranks, launch):
             else:
                 theirs[os.path.basename(owner)] += 1
     for library, count in theirs.most_common():
-        print(f"  {axis}={ranks}, {launch}: {library} allocates {count / (STEPS - 2) / ranks:.1f} times a step and rank")
+        print(f"  {axis}={ranks}, {launch}: {library} allocates {count / (STEPS - 2) / ranks:.1f} times per step and rank")
     assert not ours, f"{len(ours)} allocations in steps after the first:\n" + "\n".join(ours[:20])
 
 

@@ -2,7 +2,7 @@
 """Holds attention, which the compiler writes in blocks, against numpy: outputs by the loss, gradients element by element.
 
 Shapes are those that blocks do not fit: lengths around multiples of vectors and blocks, other lengths and widths of keys and
-values than of queries, one fused projection or three tensors, heads in front of or behind positions.
+values than of queries, one fused projection or three tensors, heads before or after positions.
 By hand: check_attention.py --filter bf16.
 """
 import math

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""PyTorch's side of bench.py: one rank that trains a GPT and logs a JSON line a step. Run in .venv-pytorch.
+"""PyTorch's side of bench.py: one rank that trains a GPT and logs a JSON line per step. Run in .venv-pytorch.
 
 Ranks find each other by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT over gloo. Several are data-parallel (DDP, or with
 --fsdp FSDP2), or with --microbatches a pipeline of a stage each (Schedule1F1B). The log's first line says the process's memory

@@ -32,7 +32,7 @@ def check_same_plan(bench, name, model, flags, launch, train=TRAIN):
     expect_same_steps(saved.steps, straight.steps)
     assert names_in(folder) == ["step-00000003", "step-00000006", "step-00000008"], names_in(folder)
     assert [r["step"] for r in saved.of("checkpoint")] == [3, 6, 8], saved.of("checkpoint")
-    # As if it had been stopped in its sixth step; the log goes on in the same file, behind a line that was torn.
+    # As if it had been stopped in its sixth step; the log goes on in the same file, after a line that was torn.
     for step in 6, 8:
         shutil.rmtree(step_folder(folder, step))
     with open(bench.path(name + "_saved.jsonl"), "a") as log:

@@ -5,7 +5,7 @@
     golden_losses.py compare FILE [--ppopt PPOPT]    # with the one after; exit status 1, and what differs, where something does
 
 Of each program: the losses, bit for bit, checksums of the first step's gradients and of the last parameters, what the compiler predicts of a step
-(launches, FLOPs, bytes sent) and the bytes of each place's arena. Compiled for x86-64-v3 and one thread a rank; matmuls follow the
+(launches, FLOPs, bytes sent) and the bytes of each place's arena. Compiled for x86-64-v3 and one thread per rank; matmuls follow the
 instructions of the machine, so FILE is of one kind of machine.
 """
 import argparse

@@ -63,7 +63,7 @@ def ends_and_goes_on(programs, plan, launch, how, part):
             assert array.tobytes() == resumed.parameters[name].tobytes(), name
         first = resumed.records[0]["step"]
         assert first % 5 == 1 and 1 < first <= steps - 2, f"resumed with step {first}"
-        print(f"  ended {took:.2f} s after it, behind step {steps - 3}; resumed with step {first}")
+        print(f"  ended {took:.2f} s after it, after step {steps - 3}; resumed with step {first}")
 
 
 def goes_on(programs, plan, launch):

@@ -143,7 +143,7 @@ class Checks:
 
     def keeps_the_last_good_checkpoint(self, launch):
         """An update that makes parameters infinite without a bad gradient: what it left is not saved, here and in the bad
-        steps behind it, though only one checkpoint is to stay."""
+        steps after it, though only one checkpoint is to stay."""
         model = os.path.join(self.directory, "linear.mlir")
         with open(model, "w") as file:
             file.write(LINEAR)

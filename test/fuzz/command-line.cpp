@@ -1,6 +1,6 @@
 //===- command-line.cpp - Fuzzes the flags of executables -----------------===//
 //
-// The input is words, one a line.
+// The input is words, one per line.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
 //===- guarded_mmap.cpp - Mapped files end where their bytes end ----------===//
 //
-// A mapping goes on to the end of its page, so a read behind a file's end goes
+// A mapping goes on to the end of its page, so a read past a file's end goes
 // unnoticed. Linked with --wrap=mmap, --wrap=munmap: the address sanitizer
 // takes the rest of the page for poisoned.
 //

@@ -48,7 +48,7 @@ public:
 
   /// The next tokens of the line have moved.
   void replace(const Token &token, const std::string &by);
-  /// The operand `name` of a line's op, wherever it stands behind "=".
+  /// The operand `name` of a line's op, wherever it stands after "=".
   void replaceIn(size_t line, const std::string &name, const std::string &by);
   /// Lines before a line.
   void insert(size_t line, const std::string &text);

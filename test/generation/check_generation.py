@@ -4,7 +4,7 @@
 Both programs of an executable compute the same logits: evaluation those of all positions of a row at once, generation those
 of one position after the other, from what it cached of the earlier ones. The cross entropy that follows from the logits of
 generation must be the loss of evaluation, over whole rows and (in f64) for single positions. The executables are
-linked with score_program.cpp, which walks the second program over given tokens.
+linked with score_program.cpp, which runs the second program over given tokens.
 """
 import functools
 import json

@@ -28,7 +28,7 @@ func.func @small(%tokens: tensor<2x8xi32> {{pp.input = "tokens"}},
 
 
 def llama(dtype):
-    """RMS norm, gated MLP, no position embedding but a bias by position behind the embedding (a constant times a counted
+    """RMS norm, gated MLP, no position embedding but a bias by position after the embedding (a constant times a counted
     position), grouped attention in one layer (two heads of keys for four of queries) and one head in the other, a head of
     its own, tokens of i64, and a residual stream whose rows of the batch and positions are merged."""
     rows, time, width, hidden, vocab = 2, 19, 24, 40, 30

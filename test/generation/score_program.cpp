@@ -2,8 +2,8 @@
 //
 //   ./program --score TOKENS ROWS POSITIONS PARAMETERS OUT
 //
-// walks the program that generates over rows of i64 tokens and writes, as f64,
-// the logits behind each of them. Any other command line is that of the
+// runs the program that generates over rows of i64 tokens and writes, as f64,
+// the logits after each of them. Any other command line is that of the
 // executable. Linked in place of the runtime's main (check_generation.py).
 //
 //===----------------------------------------------------------------------===//

@@ -2,8 +2,8 @@
 //
 // Predicts the next token as w0·token + w1 by least squares, written as the
 // compiler writes programs. `tokens` and `targets` are windows of 8 tokens, 12
-// rows a batch; targets of -100 are not counted. `unused` has no gradient. The
-// update shrinks with the number of updates before it.
+// rows per batch; targets of -100 are not counted. `unused` has no gradient.
+// The update shrinks with the number of updates before it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -105,7 +105,7 @@ class Browser:
 
 def look(chromium, page, dark, script, report):
     """Opens a page of ppopt's, which needs nothing outside of it, runs `script` and then, in one go, `report`, whose value is
-    a text; prints that behind what the page complained of. (Between two calls the browser may send pointer events.)"""
+    a text; prints that after what the page complained of. (Between two calls the browser may send pointer events.)"""
     with open(page, encoding="utf-8") as file:
         if re.search(r"(src|href)=\"(?!data:)|https?://|url\(", file.read()):
             sys.exit("the page refers to something outside of it")

@@ -12,5 +12,5 @@ ON_ONE_MACHINE = LAUNCH["launchOnOneMachine"].split()
 
 
 def under_mpirun(ranks, flags=ON_ONE_MACHINE):
-    """The words in front of a rank's command."""
+    """The words before a rank's command."""
     return [*MPIRUN, *flags, "-np", str(ranks)]

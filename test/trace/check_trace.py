@@ -119,7 +119,7 @@ def check_chain(harness, schedule, p, m, v):
         wanted = boundaries * m * ROWS * WIDTH * FLOAT
         steps = [event["ts"] for event in events if event["pid"] == rank and event["cat"] == "step"]
         sent = sum(event["args"]["bytes"] for event in events if event["pid"] == rank and event["cat"] == "send") // len(steps)
-        assert sent == wanted, f"rank {rank} sent {sent} bytes a step, not {wanted}"
+        assert sent == wanted, f"rank {rank} sent {sent} bytes per step, not {wanted}"
 
 
 def main():

@@ -36,8 +36,8 @@ struct MovedStart {
 };
 
 /// Returns the starts of a rank that must move so that they are in `order`, in
-/// that order. Those that move behind one action follow it in the order in
-/// which they are returned. `isFixed` says which starts can't move: they are
+/// that order. Those that move after the same action follow it in the order
+/// in which they are returned. `isFixed` says which starts can't move: they are
 /// parts of the run before them.
 std::vector<MovedStart> findMovedStarts(const std::vector<RankAction> &actions,
                                         const std::vector<int> &order,

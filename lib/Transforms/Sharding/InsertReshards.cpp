@@ -67,7 +67,7 @@ Sharding ReshardInserter::getMiddle(const Sharding &from,
   return middle;
 }
 
-/// Where nothing is sent, the op stands before the reader, else behind the
+/// Where nothing is sent, the op stands before the reader, else after the
 /// value, for all readers of the block. A value of another block is resharded
 /// before the first reader.
 Value ReshardInserter::reshard(Value value, const Sharding &to,

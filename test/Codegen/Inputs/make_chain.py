@@ -1,4 +1,4 @@
-"""Prints a task of 200 element ops, one behind the other: of an input (rows), or of its sum over rows (columns)."""
+"""Prints a task of 200 element ops, one after the other: of an input (rows), or of its sum over rows (columns)."""
 
 import sys
 

@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 from browser import look
 
-# Runs behind the page's script. Counts pixels by the cells' colours.
+# Runs after the page's script. Counts pixels by the cells' colours.
 LOOK = """
 function count() {
   const counts = {};

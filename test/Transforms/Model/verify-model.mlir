@@ -104,7 +104,7 @@ func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // -----
 
-// A plan comes behind phase `model`.
+// A plan comes after phase `model`.
 // expected-error @below {{'pp.plan' is not a function; a model's file holds functions only}}
 pp.plan {batch = 4 : i64, mesh = [#pp.axis<"dp" = 1>], microbatches = 1 : i64, optimizer = "sgd", schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {

@@ -27,7 +27,7 @@
 // CHECK: pp.token_loss %[[Z]]
 // CHECK: pp.token_loss_grad %[[Z]]
 
-// Training runs no loss task, evaluation one behind each forward.
+// Training runs no loss task, evaluation one after each forward.
 
 // CHECK: pp.schedule 0 attributes {slots
 // CHECK-NOT: @s0_L

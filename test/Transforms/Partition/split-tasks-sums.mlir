@@ -73,7 +73,7 @@ func.func @scaled(%x: tensor<8x3xf64> {pp.input = "x"}) -> tensor<f64> {
 }
 
 //--- nested.mlir
-// A sum of what needs another sum has a prologue of its own, behind the sum over ranks of the other.
+// A sum of what needs another sum has a prologue of its own, after the sum over ranks of the other.
 
 // CHECK: pp.task prologue @p0_P(
 // CHECK-SAME: -> (tensor<3xf64> {pp.role = #pp.role<global, "g0">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})

@@ -9,7 +9,7 @@ using namespace mlir::pp;
 
 namespace {
 
-/// Holds that stages are of one group and that no edge goes back.
+/// Expects that stages are of one group and that no edge goes back.
 void expectLegal(const GroupedGraph &graph, const Stages &stages) {
   ASSERT_EQ(stages.stageOf.size(), graph.groupOf.size());
   std::vector<bool> filled(stages.groupOf.size());

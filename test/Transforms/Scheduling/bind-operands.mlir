@@ -6,7 +6,7 @@
 // RUN: sed 's/role<grad, "w">/role<grad, "u">/g' %s | not ppopt opt --pp-bind-operands 2>&1 | FileCheck %s --check-prefix=GRADIENT
 // GRADIENT: error: 'pp.run' op adds to the gradient of 'u', which no bucket holds
 
-// A parameter is in its bucket behind the parameters before it, its gradient at the same element of the bucket's gradients, which are
+// A parameter is in its bucket after the parameters before it, its gradient at the same element of the bucket's gradients, which are
 // wider than parameters of bf16. The rows of a microbatch follow those of the ones before it, and so does its key. Untied results come after the arguments.
 // CHECK: pp.run @F microbatch 0 (<input, "x">, <params, "b0"> + 128, <param, "frozen">, <step_state> + 96, <loss>, slot -1)
 // CHECK-NEXT: pp.run @F microbatch 1 (<input, "x"> + 64, <params, "b0"> + 128, <param, "frozen">, <step_state> + 192, <loss>, slot -1)

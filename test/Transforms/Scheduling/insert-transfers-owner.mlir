@@ -1,8 +1,8 @@
 // RUN: ppopt opt %s --pp-schedule --pp-insert-transfers --pp-insert-collectives --pp-bind-operands --pp-assign-slots | FileCheck %s
 // RUN: sed -e 's/launch = "ranks"/launch = "local"/' -e 's/"dp" = 2/"dp" = 1/' -e 's/, shard_group = [^>]*>//' %s | ppopt opt --pp-schedule-local --pp-insert-collectives --pp-bind-operands --pp-assign-slots | FileCheck %s --check-prefix=LOCAL
 
-// What place 1 borrows comes once a step, before all that is sent for microbatches, and is waited for before the first run that reads
-// it; the owner may update it when it has gone. The gradients go back behind the last run of a stage, and are in a slot until the
+// What place 1 borrows comes once per step, before all that is sent for microbatches, and is waited for before the first run that reads
+// it; the owner may update it when it has gone. The gradients go back after the last run of a stage, and are in a slot until the
 // owner has added them; only then are they summed over dp, on the owner.
 // CHECK-LABEL: pp.schedule 0 attributes {slots = array<i64: 192, 192, 256>} {
 // CHECK-NEXT: pp.zero

@@ -1,7 +1,7 @@
 // RUN: ppopt opt %s --pp-schedule --pp-insert-transfers | FileCheck %s
 // RUN: ppopt opt %s --pp-schedule | FileCheck %s --check-prefix=TABLE
 
-// A send starts behind the run that makes the value, and is waited for only when the receive has started for sure. A receive
+// A send starts after the run that makes the value, and is waited for only when the receive has started for sure. A receive
 // starts one run ahead.
 
 // TABLE: pp.schedule 0 attributes {slots

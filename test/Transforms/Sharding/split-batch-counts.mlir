@@ -3,7 +3,7 @@
 !x = tensor<8x4xf32>
 !w = tensor<4x4xf32>
 
-// A count that several stages read is completed behind the stage that makes it, once for all of them.
+// A count that several stages read is completed after the stage that makes it, once for all of them.
 // CHECK-LABEL: func.func @count
 // CHECK: %[[MADE:.*]] = pp.place 2 stage 0
 // CHECK: %[[COPY:.*]] = pp.copy %[[MADE]] from 2 to 0

@@ -1,4 +1,4 @@
-"""Prints the hexadecimal losses of an executable's log, one a line, and checks
+"""Prints the hexadecimal losses of an executable's log, one per line, and checks
 that the log is well-formed. With --near OTHER, compares them with another log's
 within 1e-12 of their size instead; with --distinct N, counts different ones."""
 

@@ -4,7 +4,7 @@
 // RANKS threads are. What it prints depends on MODE and the number of ranks,
 // not on the transport:
 //
-//   sums       one line a collective: its type, size, bits, bytes sent by each
+//   sums       one line per collective: type, size, bits, bytes sent by each
 //   channels   sums along the axes of a mesh of 2 × RANKS/2, several in flight
 //   transfers  a chain of places that pass messages of several sizes on
 //   native     as `channels`, exact sums, by the library's collectives

@@ -316,7 +316,7 @@ int connectAsStranger(uint16_t port) {
   return socket;
 }
 
-/// Lets strangers in front of this rank: they connect as soon as it knows where
+/// Lets strangers in before this rank: they connect as soon as it knows where
 /// rank 0 listens.
 class KnockingTransport : public Transport {
 public:

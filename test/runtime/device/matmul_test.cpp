@@ -119,7 +119,7 @@ void expectRight(const MatmulDescriptor &p, const std::string &what,
   EXPECT_TRUE(result == untouched) << "wrote between the elements of C";
 }
 
-/// Scratch memory that is exactly as large as promised, behind it a mark.
+/// Scratch memory that is exactly as large as promised, followed by a mark.
 class Workspace {
 public:
   explicit Workspace(size_t bytes)
@@ -252,7 +252,7 @@ TEST(Matmuls, BroadcastBatches) {
 }
 
 TEST(Matmuls, BatchThatBecomesRows) {
-  // [batch, time, k] times one matrix, also with one row a batch.
+  // [batch, time, k] times one matrix, also with one row per batch.
   for (int64_t time : {5, 1})
     for (std::array<int64_t, 2> batch :
          {std::array<int64_t, 2>{4, 1}, {1, 4}, {2, 3}}) {

@@ -66,7 +66,7 @@ def VerifyShardings : Pass<"pp-verify-shardings", "::mlir::ModuleOp"> {
 def InsertReshards : Pass<"pp-insert-reshards", "::mlir::ModuleOp"> {
   let summary = "Puts a pp.reshard wherever an operand is not as its op reads it";
   let description = [{
-    One op for all readers of a region that want the same, behind the value, if it sends anything; else one before each reader. `bytes` is what a rank
+    One op for all readers of a region that want the same, right after the value, if it sends anything; else one before each reader. `bytes` is what a rank
     sends.
 
     ```mlir

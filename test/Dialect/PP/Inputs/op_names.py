@@ -60,7 +60,7 @@ ALLOWED = {
     "MatmulOp": {"Codegen": "becomes a library matmul"},
     "EmbeddingOp": {"MakeGenerator": MAKES},
     "EmbeddingGradOp": {"Codegen": "adds to rows that ids name: its own form of kernel"},
-    "AttentionOp": {"Codegen": FORM, "ReadThroughViews": "writes its output under the views behind it", "Cost": FORM},
+    "AttentionOp": {"Codegen": FORM, "ReadThroughViews": "writes its output under the views that follow it", "Cost": FORM},
     "AttentionStepOp": {"Codegen": FORM, "Cost": FORM},
     "AttentionGradOp": {"Codegen": FORM, "Cost": FORM},
     "ReshapeOp": {"MakeGenerator": MOVES, "ShardedTasks": MAKES, "Codegen": FOLDS, "ReadThroughViews": SAVES, "Cost": FREE},

@@ -16,7 +16,7 @@ namespace ppopt::cuda::fake::test {
 /// Of a process that the libraries end.
 inline constexpr int faultStatus = 86;
 
-/// Expects errors that match patterns, one a line, and no others.
+/// Expects errors that match patterns, one per line, and no others.
 inline void expectErrors(const Outcome &outcome, int status,
                          const std::vector<std::string> &patterns) {
   EXPECT_EQ(outcome.status, status) << outcome.errors;
