@@ -1,6 +1,6 @@
 //===- generation_program.h - A hand-written program that generates -------===//
 //
-// Written as the compiler writes programs that generate: one walk adds a token
+// Written as the compiler writes programs that generate: one run adds a token
 // to the cache and scores its follower. The highest score is that of twice the
 // sum of all tokens up to the position plus one, modulo the vocabulary. It has
 // the parameters of train_program.h's; here `unused` is added to the scores.
