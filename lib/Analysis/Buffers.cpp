@@ -306,16 +306,18 @@ AddressAttr BufferIndex::getState(StringAttr param, StringRef state) const {
 static constexpr size_t getOffset(KeyElement element) {
   return indexOf(element) * sizeof(int64_t);
 }
-static_assert(getOffset(KeyElement::Seed) == offsetof(ppopt_key, seed) &&
-                  getOffset(KeyElement::Step) == offsetof(ppopt_key, step) &&
-                  getOffset(KeyElement::Training) ==
-                      offsetof(ppopt_key, training) &&
-                  getOffset(KeyElement::Microbatch) ==
-                      offsetof(ppopt_key, microbatch) &&
-                  getOffset(KeyElement::Coordinates) ==
-                      offsetof(ppopt_key, coordinates) &&
-                  kKeyElements * sizeof(int64_t) == sizeof(ppopt_key),
-              "the random key is ppopt_key");
+static_assert(
+    getOffset(KeyElement::Seed) == offsetof(ppopt_key, seed) &&
+        getOffset(KeyElement::Step) == offsetof(ppopt_key, step) &&
+        getOffset(KeyElement::Training) == offsetof(ppopt_key, training) &&
+        getOffset(KeyElement::Microbatch) == offsetof(ppopt_key, microbatch) &&
+        getOffset(KeyElement::Coordinates) ==
+            offsetof(ppopt_key, coordinates) &&
+        getOffset(KeyElement::Rows) == offsetof(ppopt_key, rows) &&
+        getOffset(KeyElement::AllRows) == offsetof(ppopt_key, all_rows) &&
+        getOffset(KeyElement::Batches) == offsetof(ppopt_key, batches) &&
+        kKeyElements * sizeof(int64_t) == sizeof(ppopt_key),
+    "the random key is ppopt_key");
 
 namespace {
 /// A field of ppopt_step_state.

@@ -27,7 +27,17 @@ ShardingAxes ShardingAxes::of(PlanOp plan) {
     axes.push_back({builder.getStringAttr(kMicrobatchAxis),
                     plan.getMicrobatches(), /*splitsBatch=*/true,
                     indexOf(KeyElement::Microbatch)});
+  bool isSplit = llvm::any_of(
+      axes, [](const ShardingAxis &axis) { return axis.splitsBatch; });
+  if (plan.getEvaluatesRows() && !isSplit)
+    axes.push_back({builder.getStringAttr(kRowAxis), plan.getBatch(),
+                    /*splitsBatch=*/true, /*at=*/0, /*isLocal=*/true});
   return ShardingAxes(axes);
+}
+
+bool ShardingAxes::hasLocal() const {
+  return llvm::any_of(axes,
+                      [](const ShardingAxis &axis) { return axis.isLocal; });
 }
 
 std::optional<unsigned> ShardingAxes::find(StringAttr name) const {
@@ -47,7 +57,7 @@ AxisSet ShardingAxes::getBatchAxes() const {
 int64_t ShardingAxes::countParts(AxisSet set) const {
   int64_t parts = 1;
   for (auto [i, axis] : llvm::enumerate(axes))
-    if (contains(set, i))
+    if (contains(set, i) && !axis.isLocal)
       parts *= axis.parts;
   return parts;
 }

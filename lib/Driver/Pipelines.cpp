@@ -45,7 +45,7 @@ static void addGeneratorPasses(Phase phase, OpPassManager &manager,
   case Phase::Placed:
     manager.addPass(createInlineCalls());
     manager.addPass(createInsertPlan(makePlanOptions(options), options));
-    manager.addPass(createDecomposeModel());
+    manager.addPass(createDecomposeModel({/*means=*/true}));
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createMixPrecision());
     manager.addPass(createMakeGenerator());
@@ -90,6 +90,8 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createCSEPass());
     manager.addPass(createSinkLoss());
+    manager.addPass(createChooseEvaluation());
+    manager.addPass(createExtendEvaluation());
     return;
   case Phase::Partitioned:
     manager.addPass(createReadThroughViews());
@@ -107,6 +109,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createScheduleLocal());
     manager.addPass(createInsertTransfers());
     manager.addPass(createInsertCollectives());
+    manager.addPass(createOrderEvaluation());
     manager.addPass(createBindOperands());
     manager.addPass(createOrderStarts());
     manager.addPass(createAssignSlots());

@@ -4,6 +4,7 @@
 
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Transforms/Scheduling/EvaluationParts.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -253,6 +254,14 @@ FailureOr<std::vector<schema::Action>> ActionWriter::write() {
              failure();
   if (failed(findDead()))
     return failure();
+  DenseSet<Operation *> partBegins;
+  if (schedule.getEvaluation()) {
+    FailureOr<SmallVector<Operation *>> firsts =
+        findEvaluationParts(schedule, index.uses);
+    if (failed(firsts))
+      return failure();
+    partBegins.insert_range(llvm::drop_begin(*firsts));
+  }
   for (Operation &op : schedule.getBody().front()) {
     int64_t place = getPlace(op);
     if (isa<ZeroOp>(op)) {
@@ -266,6 +275,7 @@ FailureOr<std::vector<schema::Action>> ActionWriter::write() {
     FailureOr<schema::Action> action = describe(op, place);
     if (failed(action))
       return failure();
+    action->beginsPart = partBegins.contains(&op);
     auto ranges = dead.find(&op);
     if (ranges != dead.end())
       action->dead = std::move(ranges->second);

@@ -72,6 +72,7 @@ void ProgramWriter::addPlan() {
   described.batch = plan.getJobBatch();
   described.microbatches = plan.getMicrobatches();
   described.schedule = plan.getSchedule();
+  described.mixesRows = plan.getMixesRows().value_or("").str();
   PlanChoices choices = plan.getChoices();
 #define PLAN_CHOICE(FIELD, ...) described.FIELD = choices.FIELD;
 #define PLAN_SWITCH(FIELD, ...) described.FIELD = choices.FIELD;

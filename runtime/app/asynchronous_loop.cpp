@@ -50,7 +50,8 @@ private:
   void agreeOnUpdates();
   void standStill(double seconds);
   void beforeEvaluation() override { buckets_.gather(); }
-  runtime::EvalResult evaluateBatch() override;
+  runtime::EvalResult combine(const runtime::EvalResult &own,
+                              bool isMean) override;
   void prefetchTraining(int64_t stepsDone) override;
 
   const int64_t trainers_, trainer_;
@@ -238,10 +239,9 @@ void AsynchronousLoop::agreeOnUpdates() {
   settings_.updates = std::max<int64_t>(total.most, 0);
 }
 
-/// Each trainer evaluates its part of the batch.
-runtime::EvalResult AsynchronousLoop::evaluateBatch() {
-  runtime::EvalResult own =
-      runtime::runEvaluation(rank_, settings_, executorOptions_);
+/// Each trainer has evaluated its part of the batches.
+runtime::EvalResult AsynchronousLoop::combine(const runtime::EvalResult &own,
+                                              bool isMean) {
   if (trainers_ == 1)
     return own;
   struct Part {
@@ -252,21 +252,22 @@ runtime::EvalResult AsynchronousLoop::evaluateBatch() {
   std::vector<Part> all(size_t(program_.plan.ranks()));
   Messages messages(rank_);
   messages.gather(&part, sizeof part, all.data());
-  Part mean{0, 0, 0};
+  Part whole{0, 0, 0};
   if (rank_.index == 0) {
     for (int leader : leaders_) {
       const Part &each = all[size_t(leader)];
-      mean.loss += each.isCounted ? each.loss : 0;
-      mean.isCounted += each.isCounted;
-      mean.isBad |= each.isBad;
+      whole.loss += each.isCounted ? each.loss : 0;
+      whole.isCounted += each.isCounted;
+      whole.isBad |= each.isBad;
     }
-    mean.loss /= std::max(mean.isCounted, 1);
+    if (isMean)
+      whole.loss /= std::max(whole.isCounted, 1);
   }
-  messages.broadcast(&mean, sizeof mean);
+  messages.broadcast(&whole, sizeof whole);
   runtime::EvalResult result;
-  result.isBad = mean.isBad != 0;
-  if (mean.isCounted > 0)
-    result.loss = mean.loss;
+  result.isBad = whole.isBad != 0;
+  if (whole.isCounted > 0)
+    result.loss = whole.loss;
   else
     result.skipped =
         own.skipped.empty() ? "no part has a counted target" : own.skipped;

@@ -69,9 +69,15 @@ void addSampleFlags(Flags &flags, Options &options) {
   flags.integer("--eval-every", options.evalEvery, 1,
                 "Evaluate before the first step and after every N steps "
                 "(default: only after the last step)");
-  flags.integer("--eval-batches", options.evalBatches, 1,
-                "Batches per evaluation, evenly spaced over its samples "
-                "(default: 8, or fewer if there are not enough samples)");
+  flags.value("--eval-batches", "N|all",
+              "An evaluation is over the rows of N batches, evenly spaced over "
+              "its samples, or over all samples (default: 8, or all samples if "
+              "they are fewer)",
+              [&options](const std::string &text) {
+                options.evaluatesAll = text == "all";
+                if (!options.evaluatesAll)
+                  options.evalBatches = parseInteger("--eval-batches", text, 1);
+              });
 }
 
 void addTrainingFlags(Flags &flags, Options &options) {

@@ -16,7 +16,7 @@ namespace {
 
 using runtime::Program;
 
-constexpr int64_t kDefaultEvalBatches = 8;
+constexpr int64_t kEvalBatches = 8; ///< the most without a flag
 
 /// Throws Error if the samples do not fill one batch.
 void checkFillsBatch(const Program &program, const SampleReader &reader,
@@ -60,20 +60,26 @@ std::optional<Sampler> openTraining(const Program &program,
   return Sampler(program, std::move(reader), std::move(order));
 }
 
-/// Returns the batches of an evaluation. Throws Error if there are not enough
-/// samples.
-int64_t chooseEvalBatches(const Program &program, const Options &options,
-                          const SampleReader &reader, const char *flag) {
+/// Returns the rows of an evaluation: those of full batches only if the model
+/// mixes the rows of a batch. Throws Error if there are not enough samples.
+int64_t chooseEvalRows(const Program &program, const Options &options,
+                       const SampleReader &reader, const char *flag) {
   int64_t batch = program.plan.batch;
-  checkFillsBatch(program, reader, flag);
-  int64_t full = static_cast<int64_t>(
-      std::min<uint64_t>(reader.count() / batch, INT64_MAX));
-  if (options.evalBatches > full)
+  bool wholeBatches = !program.plan.mixesRows.empty();
+  if (wholeBatches)
+    checkFillsBatch(program, reader, flag);
+  auto count = static_cast<int64_t>(
+      std::min<uint64_t>(reader.count(), INT64_MAX - batch));
+  int64_t full = count / batch;
+  int64_t most = full + (!wholeBatches && count % batch > 0);
+  if (options.evalBatches > most)
     throw Error("--eval-batches {}: {} has {} {}, enough for {} batches of {}",
-                options.evalBatches, flag, reader.count(), reader.unit(), full,
+                options.evalBatches, flag, reader.count(), reader.unit(), most,
                 batch);
-  return options.evalBatches > 0 ? options.evalBatches
-                                 : std::min(full, kDefaultEvalBatches);
+  int64_t batches = options.evaluatesAll      ? most
+                    : options.evalBatches > 0 ? options.evalBatches
+                                              : std::min(most, kEvalBatches);
+  return std::min(batches * batch, wholeBatches ? full * batch : count);
 }
 
 /// Checks all paths that the run reads and writes for conflicts, before it
@@ -119,10 +125,9 @@ Job::Job(const Program &program, const Options &options,
         tokens
             ? makeTokenReader(program, options.evalData, options.tokens, flag)
             : makeTensorReader(program, options.evalInputs, flag);
-    evalBatches = chooseEvalBatches(program, options, *reader, flag);
-    auto order = std::make_unique<SpacedOrder>(
-        reader->count(),
-        static_cast<uint64_t>(evalBatches * program.plan.batch));
+    evalRows = chooseEvalRows(program, options, *reader, flag);
+    auto order = std::make_unique<SpacedOrder>(reader->count(),
+                                               static_cast<uint64_t>(evalRows));
     evaluation.emplace(program, std::move(reader), std::move(order));
   }
   exported = options.exportMap.empty()

@@ -27,7 +27,7 @@ struct Job {
   const Options &options;
   std::optional<Sampler> training;   ///< none for a model without inputs
   std::optional<Sampler> evaluation; ///< none if not requested
-  int64_t evalBatches = 0;
+  int64_t evalRows = 0;              ///< over which an evaluation is
   std::unique_ptr<InitialParameters> initial; ///< null: drawn from the seed
   std::vector<ParameterTensor> exported;      ///< tensors that --export writes
   std::unique_ptr<GenerationJob> generation;  ///< null: not requested

@@ -16,7 +16,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace ppopt::train {
 
@@ -125,11 +127,16 @@ void RankLoop::start() {
   for (const std::string &note : job_.notes)
     progress_->note(note);
   if (job_.evaluation)
-    progress_->note(
-        fmt::format("evaluating on {} batch{} of {} {} spaced evenly over {}",
-                    job_.evalBatches, job_.evalBatches == 1 ? "" : "es",
-                    program_.plan.batch, job_.evaluation->reader().unit(),
-                    job_.evaluation->reader().describe()));
+    progress_->note(fmt::format(
+        "evaluating on {} of {} {}: {}{}{}", job_.evalRows,
+        job_.evaluation->reader().count(), job_.evaluation->reader().unit(),
+        job_.evaluation->reader().describe(),
+        program_.plan.mixesRows.empty()
+            ? ""
+            : fmt::format("; the loss is the mean over batches of {}, since "
+                          "their rows can't be computed apart: ",
+                          program_.plan.batch),
+        program_.plan.mixesRows));
 }
 
 void RankLoop::takeParameters() {
@@ -182,6 +189,136 @@ double RankLoop::delayOf(int64_t step) const {
              : 0;
 }
 
+int64_t RankLoop::countEvalBatches() const {
+  int64_t batch = program_.plan.batch;
+  return (job_.evalRows + batch - 1) / batch;
+}
+
+/// Returns how many rows of a batch of the evaluation count.
+int64_t RankLoop::countEvalRows(int64_t batch) const {
+  return std::min(program_.plan.batch,
+                  job_.evalRows - batch * program_.plan.batch);
+}
+
+/// Evaluates over the rows of some batches. A trainer computes its part of each
+/// batch, and adds up the sums of inputs of all parts. Returns nothing if the
+/// run stops.
+std::optional<runtime::EvalResult>
+RankLoop::evaluateOver(const std::vector<int64_t> &batches) {
+  const runtime::Plan &plan = program_.plan;
+  bool byTrainers = plan.isAsynchronous();
+  int64_t parts = byTrainers ? plan.batchParts() : 1;
+  int64_t rows = plan.rowsOfProgram(), own = plan.batchPart(rank_.index);
+  std::vector<runtime::EvaluatedBatch> summed, computed;
+  int64_t allRows = 0;
+  for (int64_t batch : batches) {
+    int64_t counted = countEvalRows(batch);
+    allRows += counted;
+    for (int64_t part = 0; part < parts; ++part) {
+      runtime::EvaluatedBatch each{
+          batch, byTrainers ? part : own,
+          std::clamp(counted - part * rows, int64_t(0), rows)};
+      summed.push_back(each);
+      if (each.part == own)
+        computed.push_back(each);
+    }
+  }
+  runtime::Evaluation evaluation{{summed.data(), summed.size()},
+                                 {computed.data(), computed.size()},
+                                 allRows,
+                                 int64_t(batches.size()) * parts,
+                                 {},
+                                 {}};
+  evaluation.fill = [&](const runtime::EvaluatedBatch &batch,
+                        const runtime::EvaluatedBatch *next) {
+    samples_.fill(*job_.evaluation, batch.batch, batch.part);
+    if (next)
+      samples_.prefetch(*job_.evaluation, next->batch, next->part);
+  };
+  evaluation.stops = [this] { return control_.agreesToStop(); };
+  auto result =
+      runtime::runEvaluation(rank_, settings_, executorOptions_, evaluation);
+  if (!result)
+    return std::nullopt;
+  return combine(*result, /*isMean=*/!plan.mixesRows.empty());
+}
+
+void RankLoop::noteBad(int64_t batch, const runtime::EvalResult &result) {
+  if (result.isBad && progress_)
+    progress_->note(fmt::format("evaluation, batch {}: left out: {}", batch + 1,
+                                result.skipped));
+}
+
+/// Returns the batches without an id that is out of range.
+std::optional<std::vector<int64_t>> RankLoop::leaveBadOut() {
+  std::vector<int64_t> good;
+  for (int64_t batch = 0; batch < countEvalBatches(); ++batch) {
+    auto result = evaluateOver({batch});
+    if (!result)
+      return std::nullopt;
+    nonFiniteSteps_.look(batch, *result);
+    noteBad(batch, *result);
+    if (!result->isBad)
+      good.push_back(batch);
+  }
+  return good;
+}
+
+/// Evaluates over all rows together.
+std::optional<RankLoop::Evaluated> RankLoop::evaluateRows() {
+  std::vector<int64_t> batches(countEvalBatches());
+  std::iota(batches.begin(), batches.end(), 0);
+  auto result = evaluateOver(batches);
+  if (!result)
+    return std::nullopt;
+  Evaluated evaluated;
+  if (!program_.checks.empty() && result->skipped.empty() &&
+      !std::isfinite(result->loss)) {
+    auto good = leaveBadOut();
+    if (!good)
+      return std::nullopt;
+    evaluated.bad = int64_t(batches.size() - good->size());
+    if (evaluated.bad > 0) {
+      batches = std::move(*good);
+      result = batches.empty() ? runtime::EvalResult() : evaluateOver(batches);
+      if (!result)
+        return std::nullopt;
+    }
+  }
+  evaluated.loss = result->loss;
+  if (result->skipped.empty())
+    for (int64_t batch : batches)
+      evaluated.rows += countEvalRows(batch);
+  else
+    evaluated.skipped = int64_t(batches.size());
+  return evaluated;
+}
+
+/// Returns the mean of the losses of whole batches.
+std::optional<RankLoop::Evaluated> RankLoop::evaluateBatches() {
+  Evaluated evaluated;
+  double sum = 0;
+  int64_t counted = 0;
+  for (int64_t batch = 0; batch < countEvalBatches(); ++batch) {
+    auto result = evaluateOver({batch});
+    if (!result)
+      return std::nullopt;
+    nonFiniteSteps_.look(batch, *result);
+    noteBad(batch, *result);
+    evaluated.bad += result->isBad;
+    if (result->skipped.empty()) {
+      sum += result->loss;
+      ++counted;
+      evaluated.rows += program_.plan.batch;
+    } else {
+      evaluated.skipped += !result->isBad;
+    }
+  }
+  evaluated.loss = counted > 0 ? sum / static_cast<double>(counted)
+                               : std::numeric_limits<double>::quiet_NaN();
+  return evaluated;
+}
+
 bool RankLoop::evaluate(int64_t stepsDone) {
   if (!job_.evaluation)
     return true;
@@ -189,34 +326,19 @@ bool RankLoop::evaluate(int64_t stepsDone) {
   enter(comm::Activity::Part::Evaluation, stepsDone);
   publish(runtime::Phase::evaluate);
   beforeEvaluation();
-  double sum = 0;
-  int64_t counted = 0, bad = 0;
-  for (int64_t batch = 0; batch < job_.evalBatches; ++batch) {
-    samples_.fill(*job_.evaluation, batch);
-    if (batch + 1 < job_.evalBatches)
-      samples_.prefetch(*job_.evaluation, batch + 1);
-    else
-      prefetchTraining(stepsDone);
-    runtime::EvalResult result = evaluateBatch();
-    nonFiniteSteps_.look(batch, result);
-    if (control_.agreesToStop())
-      return false;
-    if (result.isBad && progress_)
-      progress_->note(fmt::format("evaluation, batch {}: left out: {}",
-                                  batch + 1, result.skipped));
-    bad += result.isBad;
-    if (!result.skipped.empty())
-      continue;
-    sum += result.loss;
-    ++counted;
-  }
-  double loss = counted > 0 ? sum / static_cast<double>(counted)
-                            : std::numeric_limits<double>::quiet_NaN();
+  std::optional<Evaluated> evaluated =
+      program_.plan.mixesRows.empty() ? evaluateRows() : evaluateBatches();
+  if (!evaluated || control_.agreesToStop())
+    return false;
+  prefetchTraining(stepsDone);
   enter(comm::Activity::Part::Between, stepsDone);
   publish(runtime::Phase::other);
   if (progress_)
-    progress_->evaluation(stepsDone, loss, counted,
-                          job_.evalBatches - counted - bad, bad,
+    progress_->evaluation(stepsDone,
+                          {evaluated->loss, evaluated->rows,
+                           int64_t(job_.evaluation->reader().count()),
+                           job_.evaluation->reader().unit(), countEvalBatches(),
+                           evaluated->skipped, evaluated->bad},
                           watch.milliseconds());
   return true;
 }

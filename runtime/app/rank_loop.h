@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ppopt::train {
 
@@ -78,14 +79,30 @@ protected:
 
   /// Prepares an evaluation; called by all ranks.
   virtual void beforeEvaluation() {}
-  /// Runs one evaluation batch. The result is the same on all ranks.
-  virtual runtime::EvalResult evaluateBatch() {
-    return runtime::runEvaluation(rank_, settings_, executorOptions_);
+  /// Returns the result of all trainers, the same on all ranks, from that of
+  /// this rank's trainer: the sum of their losses, or their mean.
+  virtual runtime::EvalResult combine(const runtime::EvalResult &own,
+                                      bool isMean) {
+    return own;
   }
   /// Starts reading the samples of the first step after `stepsDone`.
   virtual void prefetchTraining(int64_t stepsDone);
 
 private:
+  /// What an evaluation has found so far.
+  struct Evaluated {
+    double loss;
+    int64_t rows = 0;
+    int64_t skipped = 0, bad = 0; ///< batches without a count, or with bad ids
+  };
+  int64_t countEvalBatches() const;
+  int64_t countEvalRows(int64_t batch) const;
+  std::optional<runtime::EvalResult>
+  evaluateOver(const std::vector<int64_t> &batches);
+  std::optional<Evaluated> evaluateRows();
+  std::optional<Evaluated> evaluateBatches();
+  std::optional<std::vector<int64_t>> leaveBadOut();
+  void noteBad(int64_t batch, const runtime::EvalResult &result);
   void takeParameters();
   void writeOutputs();
   void summarize();

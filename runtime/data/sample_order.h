@@ -9,6 +9,7 @@
 #ifndef PPOPT_RUNTIME_DATA_SAMPLE_ORDER_H
 #define PPOPT_RUNTIME_DATA_SAMPLE_ORDER_H
 
+#include <algorithm>
 #include <cstdint>
 
 namespace ppopt::train {
@@ -43,12 +44,14 @@ private:
   uint64_t count_;
 };
 
-/// `positions` samples, evenly spaced over all; positions <= count.
+/// `positions` samples, evenly spaced over all, and then the last of them
+/// again; positions <= count.
 class SpacedOrder final : public SampleOrder {
 public:
   SpacedOrder(uint64_t count, uint64_t positions)
       : count_(count), positions_(positions) {}
   uint64_t at(uint64_t position) const override {
+    position = std::min(position, positions_ - 1);
     return static_cast<uint64_t>(static_cast<unsigned __int128>(position) *
                                  count_ / positions_);
   }

@@ -83,8 +83,14 @@ public:
     rank.launchTrace = trace && trace->recordsCalls() ? trace : nullptr;
   }
 
-  void setStepState(bool training);
-  void run(const std::vector<Action> &actions);
+  /// In training all rows of the batch count.
+  void setStepState();
+  void setStepState(bool training, int64_t rows, int64_t allRows,
+                    int64_t batches);
+  void run(const std::vector<Action> &actions) {
+    run(actions, 0, actions.size());
+  }
+  void run(const std::vector<Action> &actions, size_t begin, size_t end);
   void run(const std::vector<Action> &actions, StepObserver &observer);
 
   double waitedSeconds() const {
@@ -127,12 +133,21 @@ private:
   const Clock::duration waitedBefore; ///< by tasks, before this run
 };
 
-void Executor::setStepState(bool training) {
+void Executor::setStepState() {
+  int64_t rows = rank.program.plan.rowsOfProgram();
+  setStepState(/*training=*/true, rows, rows, /*batches=*/1);
+}
+
+void Executor::setStepState(bool training, int64_t rows, int64_t allRows,
+                            int64_t batches) {
   const ppopt_step_state state = stepStateOf(settings);
   ppopt_key key;
   key.seed = settings.seed;
   key.step = settings.updates;
   key.training = training;
+  key.rows = rows;
+  key.all_rows = allRows;
+  key.batches = batches;
   for (const std::unique_ptr<PlaceMemory> &held : rank.memory) {
     if (!held)
       continue;
@@ -146,10 +161,12 @@ void Executor::setStepState(bool training) {
   }
 }
 
-void Executor::run(const std::vector<Action> &actions) {
-  for (const Action &action : actions) {
+void Executor::run(const std::vector<Action> &actions, size_t begin,
+                   size_t end) {
+  for (size_t i = begin; i < end; ++i) {
+    const Action &action = actions[i];
     if (activity)
-      activity->enterAction(&action - actions.data());
+      activity->enterAction(i);
     if (!isOver(rank, action))
       performMeasured(action);
     if (options.poison)
@@ -323,13 +340,25 @@ private:
 
 } // namespace
 
+/// Returns whether a run among these actions of an evaluation is of a prologue.
+static bool isOfPrologue(const Program &program,
+                         const std::vector<Action> &actions, size_t begin,
+                         size_t end) {
+  return std::any_of(actions.begin() + int64_t(begin),
+                     actions.begin() + int64_t(end), [&](const Action &each) {
+                       return each.kind == ActionKind::run &&
+                              program.tasks[each.task].kind ==
+                                  TaskKind::prologue;
+                     });
+}
+
 StepResult runStep(ppopt_rank &rank, const StepSettings &settings,
                    const ExecutorOptions &options) {
   Counters before = rank.counters;
   int64_t bytesBefore = rank.bytesStarted();
   Executor executor(rank, settings, options, options.trace, rank.board);
   Clock::time_point begin = Clock::now();
-  executor.setStepState(/*training=*/true);
+  executor.setStepState();
   {
     Tracing tracing(rank, options.trace, executor.stepNumber());
     bool isGraph = false;
@@ -374,16 +403,40 @@ void replayStep(ppopt_rank &rank, const StepSettings &settings,
   finishSteps(rank); // the observer may skip the waits for the last step
   const ExecutorOptions options;
   Executor executor(rank, settings, options);
-  executor.setStepState(/*training=*/true);
+  executor.setStepState();
   executor.run(rank.actions, observer);
   finishSteps(rank);
 }
 
-EvalResult runEvaluation(ppopt_rank &rank, const StepSettings &settings,
-                         const ExecutorOptions &options) {
+std::optional<EvalResult> runEvaluation(ppopt_rank &rank,
+                                        const StepSettings &settings,
+                                        const ExecutorOptions &options,
+                                        const Evaluation &evaluation) {
   Executor executor(rank, settings, options);
-  executor.setStepState(/*training=*/false);
-  executor.run(rank.evalActions);
+  const std::vector<Action> &actions = rank.evalActions;
+  for (size_t begin = 0, end; begin < actions.size(); begin = end) {
+    size_t repeated = begin;
+    while (repeated < actions.size() &&
+           (repeated == begin || !actions[repeated].beginsPart) &&
+           actions[repeated].isOncePerEvaluation())
+      ++repeated;
+    end = std::max(repeated, begin + 1);
+    while (end < actions.size() && !actions[end].beginsPart)
+      ++end;
+    executor.run(actions, begin, repeated);
+    bool sums = isOfPrologue(rank.program, actions, repeated, end);
+    EvaluatedBatches batches = sums ? evaluation.summed : evaluation.computed;
+    for (size_t i = 0; repeated < end && i < batches.size; ++i) {
+      if (!sums && evaluation.stops())
+        return std::nullopt;
+      const EvaluatedBatch &batch = batches.data[i];
+      evaluation.fill(batch, i + 1 == batches.size ? nullptr : &batch + 1);
+      executor.setStepState(/*training=*/false, batch.rows, evaluation.rows,
+                            evaluation.batches);
+      executor.run(actions, repeated, end);
+      rank.synchronize(); // the host fills the inputs of the next batch
+    }
+  }
   rank.results.enqueue();
   rank.synchronize();
   EvalResult result;
@@ -391,6 +444,17 @@ EvalResult runEvaluation(ppopt_rank &rank, const StepSettings &settings,
   if (result.skipped.empty())
     result.loss = rank.results.loss();
   return result;
+}
+
+EvalResult runEvaluation(ppopt_rank &rank, const StepSettings &settings,
+                         const ExecutorOptions &options) {
+  int64_t rows = rank.program.plan.rowsOfProgram();
+  const EvaluatedBatch batch{/*batch=*/0, /*part=*/0, rows};
+  const EvaluatedBatches one{&batch, 1};
+  auto isThere = [](const EvaluatedBatch &, const EvaluatedBatch *) {};
+  return *runEvaluation(
+      rank, settings, options,
+      {one, one, rows, /*batches=*/1, isThere, [] { return false; }});
 }
 
 } // namespace ppopt::runtime

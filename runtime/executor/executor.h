@@ -16,8 +16,11 @@
 #include "program/program.h"
 
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <optional>
 #include <string>
+#include <vector>
 
 struct ppopt_rank;
 
@@ -72,8 +75,34 @@ struct StepResult {
   double seconds = 0, waitedSeconds = 0; ///< the whole step, and its waits
 };
 
+/// A batch of an evaluation, or a trainer's part of one.
+struct EvaluatedBatch {
+  int64_t batch, part;
+  int64_t rows; ///< that count: its first ones
+};
+
+/// Batches that somebody else holds.
+struct EvaluatedBatches {
+  const EvaluatedBatch *data;
+  size_t size;
+};
+
+/// Whose rows an evaluation is over.
+struct Evaluation {
+  /// Batches whose sums of inputs this rank adds up, and those of which it
+  /// computes the loss.
+  EvaluatedBatches summed, computed;
+  int64_t rows;    ///< of all batches, whoever computes them
+  int64_t batches; ///< of all trainers
+  /// Fills the inputs; `next` (may be null) is filled after it.
+  std::function<void(const EvaluatedBatch &batch, const EvaluatedBatch *next)>
+      fill;
+  /// Asked by all ranks together before each batch that is computed.
+  std::function<bool()> stops;
+};
+
 struct EvalResult {
-  /// Of the evaluation batch; NaN if skipped.
+  /// Of the evaluation; NaN if skipped.
   double loss = std::numeric_limits<double>::quiet_NaN();
   std::string skipped; ///< empty, or why there is no loss
   bool isBad = false;  ///< skipped because of an id that is out of range
@@ -116,9 +145,16 @@ public:
 void replayStep(ppopt_rank &rank, const StepSettings &settings,
                 StepObserver &observer);
 
-/// Runs one evaluation batch: without dropout, and without changing parameters
-/// or optimizer states. Uses only `settings.seed` and `settings.updates`.
-/// Returns a non-finite loss unchanged.
+/// Evaluates: without dropout, and without changing parameters or optimizer
+/// states. All batches add to the sums of inputs before the first forward. Uses
+/// only `settings.seed` and `settings.updates`. Returns a non-finite loss
+/// unchanged, and nothing if it was stopped.
+std::optional<EvalResult> runEvaluation(ppopt_rank &rank,
+                                        const StepSettings &settings,
+                                        const ExecutorOptions &options,
+                                        const Evaluation &evaluation);
+
+/// Evaluates one batch, whose inputs are there.
 EvalResult runEvaluation(ppopt_rank &rank, const StepSettings &settings,
                          const ExecutorOptions &options);
 

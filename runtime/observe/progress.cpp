@@ -343,30 +343,35 @@ void Progress::step(int64_t step, double learningRate,
   logLine(line.data(), line.size());
 }
 
-void Progress::evaluation(int64_t steps, double loss, int64_t batches,
-                          int64_t skippedBatches, int64_t badBatches,
+void Progress::evaluation(int64_t steps, const Evaluated &evaluated,
                           double milliseconds) {
   Line line;
-  if (batches == 0)
-    append(line, "eval after step {} | no batch has a {} | ", steps,
-           badBatches > 0 ? "loss" : "counted target");
+  append(line, "eval after step {} | ", steps);
+  if (evaluated.samples == 0)
+    append(line, "none of the {} has a {} | ", evaluated.unit,
+           evaluated.bad > 0 ? "loss" : "counted target");
   else
-    append(line, "eval after step {} | loss {:.4f} | {} batch{} | ", steps,
-           loss, batches, batches == 1 ? "" : "es");
-  if (skippedBatches > 0 && batches > 0)
-    append(line, "{} without a counted target | ", skippedBatches);
-  if (badBatches > 0)
-    append(line, "{} with ids out of range | ", badBatches);
+    append(line, "loss {:.4f} | {} of {} {} | ", evaluated.loss,
+           evaluated.samples, evaluated.allSamples, evaluated.unit);
+  if (evaluated.uncounted > 0 && evaluated.samples > 0)
+    append(line, "batches left out: {} without a counted target | ",
+           evaluated.uncounted);
+  if (evaluated.bad > 0)
+    append(line, "batches left out: {} with ids out of range | ",
+           evaluated.bad);
   append(line, "{:.1f} ms", milliseconds);
   print(line);
   if (log_ < 0)
     return;
   line.clear();
   append(line, "{{\"event\":\"eval\",\"step\":{}", steps);
-  appendNumber(line, "loss", loss);
-  appendHex(line, "loss_hex", loss);
-  append(line, ",\"batches\":{},\"skipped_batches\":{},\"ms\":{:.3f}}}\n",
-         batches, skippedBatches + badBatches, milliseconds);
+  appendNumber(line, "loss", evaluated.loss);
+  appendHex(line, "loss_hex", evaluated.loss);
+  append(line,
+         ",\"samples\":{},\"all_samples\":{},\"batches\":{},"
+         "\"skipped_batches\":{},\"ms\":{:.3f}}}\n",
+         evaluated.samples, evaluated.allSamples, evaluated.batches,
+         evaluated.uncounted + evaluated.bad, milliseconds);
   logLine(line.data(), line.size());
 }
 

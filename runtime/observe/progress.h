@@ -68,9 +68,18 @@ public:
             const asynchronous::Staleness *staleness = nullptr);
   /// Logs a step of a trainer, whose number is `trainer`.
   void trainerStep(int64_t trainer, const TrainerStep &step);
+  /// An evaluation: its loss (NaN if no sample has one), the samples that it is
+  /// over, of how many, what they are called ("windows"), and of its batches
+  /// those left out because they have no counted target, or an id that is out
+  /// of range.
+  struct Evaluated {
+    double loss;
+    int64_t samples, allSamples;
+    std::string unit;
+    int64_t batches, uncounted, bad;
+  };
   /// After `steps` steps.
-  void evaluation(int64_t steps, double loss, int64_t batches,
-                  int64_t skippedBatches, int64_t badBatches,
+  void evaluation(int64_t steps, const Evaluated &evaluated,
                   double milliseconds);
   /// Reports a written checkpoint. It took `milliseconds`, and training was
   /// paused for `stood` of them.

@@ -52,8 +52,9 @@ struct Options {
   std::vector<std::string> data, inputs, evalData, evalInputs;
   TokenFormat tokens = TokenFormat::Bytes;
   bool shuffle = true;
-  int64_t evalEvery = 0;   ///< 0: only after the last step
-  int64_t evalBatches = 0; ///< 0: the default
+  int64_t evalEvery = 0;     ///< 0: only after the last step
+  int64_t evalBatches = 0;   ///< 0: the default
+  bool evaluatesAll = false; ///< all samples
 
   // Training.
   int64_t steps = 100;

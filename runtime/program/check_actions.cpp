@@ -354,6 +354,19 @@ void checkMatch(const Program &program, const char *list, Messages &sent,
   }
 }
 
+/// Checks that what an evaluation does once comes first in its part.
+void checkParts(const std::vector<Action> &evalActions, const Path &list) {
+  bool hasRepeated = false;
+  for (size_t i = 0; i < evalActions.size(); ++i) {
+    bool isOnce = evalActions[i].isOncePerEvaluation();
+    hasRepeated &= !evalActions[i].beginsPart;
+    if (isOnce && hasRepeated)
+      list[i].fail("is done once for all batches of an evaluation: it begins a "
+                   "part after those that each batch repeats");
+    hasRepeated |= !isOnce;
+  }
+}
+
 } // namespace
 
 void checkActions(const Program &program, const Place *own,
@@ -366,6 +379,7 @@ void checkActions(const Program &program, const Place *own,
     path["eval_actions"].fail(fmt::format("starts {} and never waits for it",
                                           leftByEvaluation.begin()->first));
   checkCarried(actions, evalActions, left, path);
+  checkParts(evalActions, path["eval_actions"]);
 }
 
 void checkTransfersMatch(const Program &program) {

@@ -52,6 +52,7 @@ struct Action {
   ActionKind kind = ActionKind::run;
   int64_t place = 0; ///< the place whose arena the offsets refer to
   std::vector<DeadRange> dead;
+  bool beginsPart = false; ///< of an evaluation
   // run
   int64_t task = 0;       ///< index of Program::tasks
   int64_t microbatch = 0; ///< also of start of a transfer
@@ -89,6 +90,12 @@ struct Action {
   bool startsTransfer() const {
     return kind == ActionKind::start && isTransfer(op);
   }
+  /// Whether an evaluation does it once, and not for each of its batches.
+  bool isOncePerEvaluation() const {
+    return kind == ActionKind::zero ||
+           ((kind == ActionKind::start || kind == ActionKind::wait) &&
+            !carried && !isTransfer(op));
+  }
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     auto of = [&](ActionKind kind, const char *label, auto declare) {
@@ -116,6 +123,11 @@ struct Action {
                     "the start is in `actions`, and a step before began it. "
                     "If it is not in flight, there is nothing to wait for");
        });
+    f.optional(
+        "begins_part", self.beginsPart,
+        "in `eval_actions`: all batches of the evaluation have done what "
+        "precedes it. In each part, zeroing and collectives come first "
+        "and are done once; each batch then does the other actions");
     f.optional("dead", self.dead,
                "memory that nobody reads after the action. With `--poison` the "
                "runtime overwrites it with bytes 0xFF (floats: NaN)");

@@ -270,7 +270,7 @@ struct Place {
     f.nested("loss",
              "one element. The actions zero it, tasks add to it, and an "
              "all-reduce makes it global. After the last action it is the loss "
-             "of the global batch, on every rank",
+             "of the global batch, or of the evaluation, on every rank",
              [&](auto &g) { g("offset", self.loss, "where it lies"); });
     f("norm", self.norm,
       "offset of one f64. After the last action of a step it is the sum of "
@@ -282,8 +282,9 @@ struct Place {
     f("parameters", self.parameters, "those that the place holds");
     f("actions", self.actions, "a step, in order; empty if there is a `local`");
     f("eval_actions", self.evalActions,
-      "one evaluation batch: prologue, forwards, the `loss` task after the "
-      "forward of its stage, the loss's all-reduce");
+      "an evaluation, in parts: prologues and the sums that they add to; "
+      "forwards, the `loss` task after the forward of its stage; the loss's "
+      "all-reduce");
     f.optional("owned", self.owned,
                "with `sync` stale or async: what each of its ranks owns. "
                "Updates are no part of `actions`: an owner makes them as "
@@ -301,7 +302,7 @@ struct LocalActions {
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("actions", self.actions, "a step, in order");
-    f("eval_actions", self.evalActions, "one evaluation batch");
+    f("eval_actions", self.evalActions, "an evaluation, in parts");
   }
 };
 

@@ -62,6 +62,7 @@ struct Plan {
   int64_t batch = 1;          ///< rows of the global batch
   int64_t microbatches = 1;
   std::string schedule;
+  std::string mixesRows; ///< why an evaluation is by whole batches, or empty
 #define PLAN_CHOICE(FIELD, TYPE, DEFAULT, ...) TYPE FIELD = TYPE::DEFAULT;
 #define PLAN_SWITCH(FIELD, ...) bool FIELD = false;
 #define PLAN_LEVEL(FIELD, ...) int64_t FIELD = 0;
@@ -89,6 +90,10 @@ struct Plan {
   int64_t batchPart(int64_t rank) const;
   /// Returns the rows of a part, in all microbatches.
   int64_t rowsOfPart() const { return batch / batchParts(); }
+  /// Returns the rows of a batch as tasks see it: those of a trainer.
+  int64_t rowsOfProgram() const {
+    return isAsynchronous() ? rowsOfPart() : batch;
+  }
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("mesh", self.mesh,
@@ -98,6 +103,10 @@ struct Plan {
     f("microbatches", self.microbatches, "per rank and step",
       Limits{1, mostRanks});
     f("schedule", self.schedule, "its name, or `table`");
+    f.optional("mixes_rows", self.mixesRows,
+               "the op of the model that mixes the rows of a batch. An "
+               "evaluation is then the mean over whole batches; otherwise it "
+               "is one batch of all its rows");
 #define PLAN_CHOICE(FIELD, TYPE, DEFAULT, WORDS, FLAG, LATER, PLACEHOLDER,     \
                     FALLBACK, HELP, MEANING)                                   \
   f(#FIELD, self.FIELD, MEANING);

@@ -47,7 +47,7 @@
 // JSON-NEXT: {"axes":["tp"],"channel":3,"elements":64,"name":"h","op":"all_reduce","task":1,"type":"f32"},
 // JSON-NEXT: {"axes":["dp"],"channel":2,"elements":64,"name":"b0","op":"reduce_scatter","task":1,"type":"f32"},
 // JSON-NEXT: {"axes":["dp"],"channel":1,"elements":64,"name":"b0","op":"all_gather","task":1,"type":"f32"}],
-// JSON: "parameters":[{"gradient":384,"offset":256,"parameter":0,"shard":{"axes":["dp"],"elements":64,"first":0,"of":"parameters"}
+// JSON: "parameters":[{"gradient":448,"offset":320,"parameter":0,"shard":{"axes":["dp"],"elements":64,"first":0,"of":"parameters"}
 // JSON: "predicted":{"bytes_sent":640,
 pp.plan {zero = 3 : i64, mesh = [#pp.axis<"dp" = 2>, #pp.axis<"tp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<40xf32>, init = #pp.init<zeros>, learns}

@@ -2,18 +2,18 @@
 
 // One range after the other, aligned to 64 bytes; a rank has its share of the inputs; training and evaluation share the slots;
 // the largest task's temporaries, the largest workspace at their end; a receive buffer of half a bucket for two ranks.
-// CHECK: pp.region <step_state> at 0 bytes 320
-// CHECK-NEXT: pp.region <loss> at 320 bytes 64
-// CHECK-NEXT: pp.region <params, "b0"> at 384 bytes 512
-// CHECK-NEXT: pp.region <param, "frozen"> at 896 bytes 64
-// CHECK-NEXT: pp.region <grads, "b0"> at 960 bytes 512
-// CHECK-NEXT: pp.region <state, "b0", "momentum"> at 1472 bytes 512
-// CHECK-NEXT: pp.region <input, "x"> at 1984 bytes 128
-// CHECK-NEXT: pp.region <slots> at 2112 bytes 320
-// CHECK-NEXT: pp.region <temps> at 2432 bytes 896
-// CHECK-NEXT: pp.region <workspace> at 3328 bytes 128
-// CHECK-NEXT: pp.region <scratch of <grads, "b0">> at 3456 bytes 256
-// CHECK-NEXT: pp.region <scratch of <loss>> at 3712 bytes 64
+// CHECK: pp.region <step_state> at 0 bytes 384
+// CHECK-NEXT: pp.region <loss> at 384 bytes 64
+// CHECK-NEXT: pp.region <params, "b0"> at 448 bytes 512
+// CHECK-NEXT: pp.region <param, "frozen"> at 960 bytes 64
+// CHECK-NEXT: pp.region <grads, "b0"> at 1024 bytes 512
+// CHECK-NEXT: pp.region <state, "b0", "momentum"> at 1536 bytes 512
+// CHECK-NEXT: pp.region <input, "x"> at 2048 bytes 128
+// CHECK-NEXT: pp.region <slots> at 2176 bytes 320
+// CHECK-NEXT: pp.region <temps> at 2496 bytes 896
+// CHECK-NEXT: pp.region <workspace> at 3392 bytes 128
+// CHECK-NEXT: pp.region <scratch of <grads, "b0">> at 3520 bytes 256
+// CHECK-NEXT: pp.region <scratch of <loss>> at 3776 bytes 64
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.input_decl "x" {type = tensor<8x8xf32>, shift = 0 : i64}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
@@ -36,29 +36,29 @@ pp.schedule 0 attributes {evaluation, slots = array<i64: 128>} {
 
 // Each place has an arena of its own with what its tasks need and its buckets hold; every place has every scalar. A receive
 // buffer is a part of the bucket for each rank of the group.
-// CHECK: pp.region <step_state> at 0 bytes 320
-// CHECK-NEXT: pp.region <loss> at 320 bytes 64
-// CHECK-NEXT: pp.region <norm> at 384 bytes 64
-// CHECK-NEXT: pp.region <params, "b0"> at 448 bytes 512
-// CHECK-NEXT: pp.region <grads, "b0"> at 960 bytes 512
-// CHECK-NEXT: pp.region <state, "b0", "momentum"> at 1472 bytes 512
-// CHECK-NEXT: pp.region <input, "x"> at 1984 bytes 128
-// CHECK-NEXT: pp.region <slots> at 2112 bytes 64
-// CHECK-NEXT: pp.region <temps> at 2176 bytes 1024
-// CHECK-NEXT: pp.region <workspace> at 3200 bytes 0
-// CHECK-NEXT: pp.region <scratch of <grads, "b0">> at 3200 bytes 128
-// CHECK-NEXT: pp.region <step_state> at 0 bytes 320 {place = 1 : i64}
-// CHECK-NEXT: pp.region <loss> at 320 bytes 64 {place = 1 : i64}
-// CHECK-NEXT: pp.region <norm> at 384 bytes 64 {place = 1 : i64}
-// CHECK-NEXT: pp.region <params, "b0"> at 448 bytes 512 {place = 1 : i64}
-// CHECK-NEXT: pp.region <param, "frozen"> at 960 bytes 64 {place = 1 : i64}
-// CHECK-NEXT: pp.region <grads, "b0"> at 1024 bytes 512 {place = 1 : i64}
-// CHECK-NEXT: pp.region <state, "b0", "momentum"> at 1536 bytes 512 {place = 1 : i64}
-// CHECK-NEXT: pp.region <input, "y"> at 2048 bytes 128 {place = 1 : i64}
-// CHECK-NEXT: pp.region <slots> at 2176 bytes 192 {place = 1 : i64}
-// CHECK-NEXT: pp.region <temps> at 2368 bytes 0 {place = 1 : i64}
-// CHECK-NEXT: pp.region <workspace> at 2368 bytes 0 {place = 1 : i64}
-// CHECK-NEXT: pp.region <scratch of <grads, "b0">> at 2368 bytes 128 {place = 1 : i64}
+// CHECK: pp.region <step_state> at 0 bytes 384
+// CHECK-NEXT: pp.region <loss> at 384 bytes 64
+// CHECK-NEXT: pp.region <norm> at 448 bytes 64
+// CHECK-NEXT: pp.region <params, "b0"> at 512 bytes 512
+// CHECK-NEXT: pp.region <grads, "b0"> at 1024 bytes 512
+// CHECK-NEXT: pp.region <state, "b0", "momentum"> at 1536 bytes 512
+// CHECK-NEXT: pp.region <input, "x"> at 2048 bytes 128
+// CHECK-NEXT: pp.region <slots> at 2176 bytes 64
+// CHECK-NEXT: pp.region <temps> at 2240 bytes 1024
+// CHECK-NEXT: pp.region <workspace> at 3264 bytes 0
+// CHECK-NEXT: pp.region <scratch of <grads, "b0">> at 3264 bytes 128
+// CHECK-NEXT: pp.region <step_state> at 0 bytes 384 {place = 1 : i64}
+// CHECK-NEXT: pp.region <loss> at 384 bytes 64 {place = 1 : i64}
+// CHECK-NEXT: pp.region <norm> at 448 bytes 64 {place = 1 : i64}
+// CHECK-NEXT: pp.region <params, "b0"> at 512 bytes 512 {place = 1 : i64}
+// CHECK-NEXT: pp.region <param, "frozen"> at 1024 bytes 64 {place = 1 : i64}
+// CHECK-NEXT: pp.region <grads, "b0"> at 1088 bytes 512 {place = 1 : i64}
+// CHECK-NEXT: pp.region <state, "b0", "momentum"> at 1600 bytes 512 {place = 1 : i64}
+// CHECK-NEXT: pp.region <input, "y"> at 2112 bytes 128 {place = 1 : i64}
+// CHECK-NEXT: pp.region <slots> at 2240 bytes 192 {place = 1 : i64}
+// CHECK-NEXT: pp.region <temps> at 2432 bytes 0 {place = 1 : i64}
+// CHECK-NEXT: pp.region <workspace> at 2432 bytes 0 {place = 1 : i64}
+// CHECK-NEXT: pp.region <scratch of <grads, "b0">> at 2432 bytes 128 {place = 1 : i64}
 // CHECK-NEXT: }
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.input_decl "x" {type = tensor<8x8xf32>, shift = 0 : i64}

@@ -165,7 +165,7 @@ class Checks:
         line = self.fail(program, rows, flags)
         assert f"evaluation, batch {BAD + 1}: It began on" in line and "id -6 is out of range, 0 to 12" in line, line
         result = run(program, ["--no-shuffle", "--skip-nonfinite-steps", *flags], inputs=rows, steps=1, name="eval")
-        assert f"{STEPS - 1} batches | 1 with ids out of range" in result.output, result.output
+        assert f"{(STEPS - 1) * BATCH} of {STEPS * BATCH} samples | batches left out: 1 with ids out of range" in result.output, result.output
         assert re.search(r"loss \d", result.output), result.output
 
     def packed(self):

@@ -70,7 +70,7 @@ def stop_evaluation(programs, launch):
     flags = ["--data", TEXT, "--eval-data", str(HERE.parent.parent / "runtime"), "--eval-every", "1", "--eval-batches", "3000"]
     with tempfile.TemporaryDirectory(dir=programs.directory) as directory:
         with Job(programs.get("dp"), flags, directory, launch) as job:
-            job.wait_for("evaluating on 3000 batches")
+            job.wait_for("evaluating on 24000 of ")
             job.stop_mpirun()
             os.kill(job.pid_of(0), signal.SIGTERM)
             job.wait_for_ranks(DEADLINE)

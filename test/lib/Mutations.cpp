@@ -11,6 +11,8 @@ ArrayRef<Mutation> pp::getMutations() {
        /*isOfGenerator=*/true},
       {"drop-tied-sum", Phase::Train, createDropTiedSum},
       {"drop-boundary-gradient", Phase::Train, createDropBoundaryGradient},
+      {"mask-left-out", Phase::Train, createMaskLeftOut},
+      {"share-left-out", Phase::Train, createShareLeftOut},
       {"mean-of-means", Phase::Partitioned, createMeanOfMeans},
       {"scale-twice", Phase::Partitioned, createScaleTwice},
       {"borrowed-not-returned", Phase::Partitioned, createBorrowedNotReturned},

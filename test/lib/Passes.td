@@ -65,6 +65,16 @@ def DropScale : Pass<"mutate-drop-scale", "::mlir::ModuleOp"> {
   }];
 }
 
+def MaskLeftOut : Pass<"mutate-mask-left-out", "::mlir::ModuleOp"> {
+  let summary = "Rows of an evaluation's last batch that do not count are summed once";
+  let description = "The first `pp.mask_rows` is gone. Nothing but the loss of an evaluation whose last batch is partial shows it.";
+}
+
+def ShareLeftOut : Pass<"mutate-share-left-out", "::mlir::ModuleOp"> {
+  let summary = "A mean of one batch counts as that of the whole evaluation";
+  let description = "The first `pp.evaluation_share` is gone. Nothing but the loss of an evaluation over several batches shows it.";
+}
+
 def ContiguousParts : Pass<"mutate-contiguous-parts", "::mlir::ModuleOp"> {
   let summary = "A fused projection is cut into contiguous parts";
   let description = "Each parameter that is cut inside of its parts, as `{3 * tp}` says, is cut as `{tp}` says.";

@@ -24,7 +24,7 @@ struct TileAtZero : pp::impl::TileAtZeroBase<TileAtZero> {
     auto tile = op->getAttrOfType<TileAttr>("tile");
     auto cuts = llvm::map_to_vector(tile.getCuts(), [](TileCutAttr cut) {
       return TileCutAttr::get(cut.getContext(), cut.getDim(), cut.getAxis(),
-                              kKeyElements - 1, cut.getParts(),
+                              indexOf(KeyElement::Rows) - 1, cut.getParts(),
                               cut.getPeriod());
     });
     op->setAttr("tile", TileAttr::get(&getContext(), cuts, tile.getShape()));

@@ -180,7 +180,7 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
         actions.push_back(wait(200 + i));
     append(actions, sum(place, 1, {"dp", "pp"}, everybody, at.loss, 1));
     if (!training)
-      return actions;
+      return evaluationParts(actions, {targetsCounted});
     append(actions, sum(place, 2, {"dp", "pp"}, everybody, at.gradient, 2));
     if (place == 0)
       actions.push_back(run(norm0, 0));
@@ -233,7 +233,7 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
     }
     append(actions, localSum(2, &Layout::loss, 1, everybody));
     if (!training)
-      return actions;
+      return evaluationParts(actions, {targetsCounted});
     append(actions, localSum(4, &Layout::gradient, 2, everybody));
     actions.push_back(run(norm0, 0));
     append(actions, localSum(6, &Layout::normSquared, 1, places));

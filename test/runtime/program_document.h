@@ -13,6 +13,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 namespace program_document {
@@ -22,6 +23,31 @@ using nlohmann::json;
 //===----------------------------------------------------------------------===//
 // Actions
 //===----------------------------------------------------------------------===//
+
+/// Marks the parts of an evaluation (docs/program.md): prologues, the tasks
+/// `prologues`, are apart from forwards, and what is done once is apart from
+/// what each batch repeats before it.
+inline json evaluationParts(json actions, const std::set<int> &prologues = {}) {
+  enum Use { Once, Prologue, Forward } last = Once;
+  std::set<int> collectives;
+  for (json &action : actions) {
+    bool starts = action["do"] == "start", waits = action["do"] == "wait";
+    if (starts && action["op"] != "send" && action["op"] != "recv")
+      collectives.insert(int(action["id"]));
+    Use use = Forward;
+    if (action["do"] == "run")
+      use = prologues.count(int(action["task"])) ? Prologue : Forward;
+    else if (!(starts || waits) || (collectives.count(int(action["id"])) &&
+                                    !action.value("carried", false)))
+      use = Once;
+    if (last != Once && use != last) {
+      action["begins_part"] = true;
+      last = Once;
+    }
+    last = use == Once ? last : use;
+  }
+  return actions;
+}
 
 inline json run(int task, int microbatch, const json &args, int temps) {
   return {{"do", "run"},

@@ -156,7 +156,7 @@ inline nlohmann::json program(int ranks, int microbatches,
          heldInput(1, targets, 4 * width * mine)}},
        {"parameters", {heldWeights, heldUnused}},
        {"actions", step},
-       {"eval_actions", eval},
+       {"eval_actions", evaluationParts(eval, {prologue, take})},
        {"predicted",
         {{"launches", 0}, {"flops", 0}, {"bytes_sent", 8 * sent}}}}};
   return result;

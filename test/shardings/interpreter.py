@@ -97,10 +97,13 @@ class Interpreter:
         return self
 
     def key(self, coordinate, size):
-        """The random key: seed, step, training, microbatch, and the coordinates on the mesh's axes."""
+        """The random key: seed, step, training, microbatch, the coordinates on the mesh's axes, and at the end the rows that count, of how many,
+        and of how many batches."""
         key = np.zeros(size, np.int64)
         elements = [0, 0, 1, coordinate.get("mb", 0), *(coordinate.get(axis, 0) for axis, _ in self.module.mesh)]
         key[:len(elements)] = elements
+        rows = len(next(iter(self.inputs.values())))
+        key[-3:] = rows, rows, 1
         return key
 
     def draw(self, value, result, text):

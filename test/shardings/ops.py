@@ -162,6 +162,25 @@ def dropout(op, x, key=None):
     return np.where(uniform(op.get("stream", 0), numbers) < p, 0.0, x / (1 - p) if p < 1 else 0.0).astype(x.dtype).reshape(x.shape)
 
 
+@define("mask_rows")
+def mask_rows(op, x, key=None):
+    """The key's third last number says how many rows of the batch count."""
+    if key is None:
+        return x
+    dim, period = op["dim"], op["period"]
+    indices = global_indices(op, key, x.shape)[0][dim]
+    counts = indices % period // (period // op["rows"]) < key[-3]
+    return np.where(counts.reshape([-1 if i == dim else 1 for i in range(x.ndim)]), x, op.get("fill", 0)).astype(x.dtype)
+
+
+@define("evaluation_share")
+def evaluation_share(op, x, key=None):
+    """The key's last numbers are the rows of all batches, and how many batches there are."""
+    if key is None:
+        return x
+    return x * (op["rows"] / key[-2] if op.has("rows") else 1 / key[-1])
+
+
 # --- shape -------------------------------------------------------------------
 
 

@@ -12,6 +12,8 @@ from support.executable import checked
 VERIFIER = {"position-off-by-one": None,
             "drop-tied-sum": None,
             "drop-boundary-gradient": None,
+            "mask-left-out": None,
+            "share-left-out": None,
             "mean-of-means": None,
             "scale-twice": None,
             "borrowed-not-returned": "brings gradients that no task adds",

@@ -18,7 +18,13 @@ struct ShardingAxis {
   int64_t parts;    ///< coordinates, at least 2
   bool splitsBatch; ///< it cuts the rows of the inputs
   int64_t at;       ///< element of the random key with a rank's coordinate
+  /// Each rank and microbatch has all parts: cut loops and shapes stay whole,
+  /// and the axis only tells parts of sums over rows from complete ones.
+  bool isLocal = false;
 };
+
+/// The name of the axis of single rows.
+inline constexpr llvm::StringLiteral kRowAxis = "each_row";
 
 /// Some of the axes, by number: bit i is axis i.
 using AxisSet = uint32_t;
@@ -30,7 +36,9 @@ inline AxisSet onlyAxis(unsigned axis) { return AxisSet(1) << axis; }
 /// last.
 class ShardingAxes {
 public:
-  /// The axes of a plan with more than one coordinate. Places do not shard.
+  /// The axes of a plan with more than one coordinate. Places do not shard. If
+  /// no axis splits the batch and evaluations sum over several batches, its
+  /// rows are an axis.
   static ShardingAxes of(PlanOp plan);
   explicit ShardingAxes(ArrayRef<ShardingAxis> axes) : axes(axes) {}
 
@@ -39,7 +47,8 @@ public:
   const ShardingAxis &operator[](unsigned axis) const { return axes[axis]; }
   std::optional<unsigned> find(StringAttr name) const;
   AxisSet getBatchAxes() const;
-  /// The product of the parts of some axes.
+  bool hasLocal() const;
+  /// The number of coordinates on some axes together.
   int64_t countParts(AxisSet set) const;
   SmallVector<StringAttr> getNames(AxisSet set) const;
 

@@ -1,7 +1,8 @@
 //===- DecompositionsModel.cpp - Composites without a gradient ------------===//
 //
-// Replaced in phase model, while shapes are global: a mean divides by the count
-// of the global batch.
+// Replaced in phase model. What they are made of has a gradient. Means stay
+// until pp-extend-evaluation, while shapes are global: a mean divides by the
+// count of the global batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,20 +19,33 @@ PP_DECOMPOSE(SiluOp, Model) {
   return {b.castLike(b.mul(x, b.make<SigmoidOp>(x)), getResult())};
 }
 
-DecomposeAt ReduceOp::getDecomposeAt() {
-  return getKind() == ReduceKind::Mean ? DecomposeAt::Model
-                                       : DecomposeAt::Never;
+/// Returns whether the elements of a mean have the type that it is computed in.
+static bool isOfStatistics(ReduceOp op) {
+  Type type = getElementTypeOrSelf(op.getX());
+  return type == getStatisticsType(type);
 }
 
-/// A sum times a constant, one over the count.
+DecomposeAt ReduceOp::getDecomposeAt() {
+  if (getKind() != ReduceKind::Mean)
+    return DecomposeAt::Never;
+  return isOfStatistics(*this) ? DecomposeAt::Train : DecomposeAt::Model;
+}
+
+/// A mean in the type of statistics; there, a sum times a constant, one over
+/// the count.
 SmallVector<Value> ReduceOp::decompose(OpBuilder &builder) {
   TensorBuilder b(builder, getLoc());
+  if (!isOfStatistics(*this))
+    return {b.castLike(b.make<ReduceOp>(ReduceKind::Mean,
+                                        b.castToStatistics(getX()), getDims(),
+                                        getKeepDims()),
+                       getResult())};
   double count = 1;
   for (int64_t dim : getDims())
     count *= getShape(getX())[dim];
-  Value x = b.castToStatistics(getX());
-  Value sum = b.make<ReduceOp>(ReduceKind::Sum, x, getDims(), getKeepDims());
-  return {b.castLike(b.scale(sum, 1 / count), getResult())};
+  Value sum =
+      b.make<ReduceOp>(ReduceKind::Sum, getX(), getDims(), getKeepDims());
+  return {b.scale(sum, 1 / count)};
 }
 
 PP_DECOMPOSE(LayerNormOp, Model) {
@@ -52,10 +66,11 @@ PP_DECOMPOSE(RmsNormOp, Model) {
 
 PP_DECOMPOSE(CrossEntropyOp, Model) {
   TensorBuilder b(builder, getLoc());
-  Value sum = b.sumAll(
-      b.make<TokenLossOp>(getLogits(), getTargets(), getIgnoreIndexAttr()));
+  Value losses =
+      b.make<TokenLossOp>(getLogits(), getTargets(), getIgnoreIndexAttr());
   if (!getIgnoreIndex())
-    return {b.scale(sum, 1.0 / computeProduct(getShape(getTargets())))};
+    return {b.meanAll(losses)};
+  Value sum = b.sumAll(losses);
   Value count =
       b.make<CountOp>(sum.getType(), getTargets(), getIgnoreIndexAttr());
   return {b.div(sum, count)};
@@ -65,8 +80,7 @@ PP_DECOMPOSE(MseOp, Model) {
   TensorBuilder b(builder, getLoc());
   Value difference =
       b.sub(b.castToStatistics(getX()), b.castToStatistics(getY()));
-  Value sum = b.sumAll(b.mul(difference, difference));
-  return {b.scale(sum, 1.0 / computeProduct(getShape(getX())))};
+  return {b.meanAll(b.mul(difference, difference))};
 }
 
 /// Attention has a kernel of its own.

@@ -127,6 +127,50 @@ PP_ELEMENT(IotaOp) {
 }
 
 //===----------------------------------------------------------------------===//
+// Rows and batches of an evaluation
+//===----------------------------------------------------------------------===//
+
+PP_ELEMENT(MaskRowsOp) {
+  if (failed(requireKey(*this, getKey())))
+    return Value();
+  ElementBuilder b(builder, getLoc());
+  KeyReader key(b, 1, read);
+  Value row = getGlobalIndex(b, index[getDim()], getDim(), getTileAttr(), key);
+  int64_t size = getTileAttr() ? getTileAttr().getShape()[getDim()]
+                               : getShape(getX())[getDim()];
+  if (getPeriod() != size)
+    row = b.make<arith::RemUIOp>(row, b.indexConstant(getPeriod()));
+  if (getPeriod() != getRows())
+    row = b.make<arith::DivUIOp>(row, b.indexConstant(getPeriod() / getRows()));
+  Value counts = b.make<arith::CmpIOp>(
+      arith::CmpIPredicate::slt,
+      b.make<arith::IndexCastOp>(builder.getI64Type(), row),
+      key(KeyElement::Rows));
+  Value x = read(0, index);
+  Value fill = isa<FloatType>(x.getType())
+                   ? b.constant(x.getType(), static_cast<double>(getFill()))
+                   : b.constantInt(x.getType(), getFill());
+  return b.select(counts, x, fill);
+}
+
+/// The factor is computed in f64: in training it is exactly 1.
+PP_ELEMENT(EvaluationShareOp) {
+  if (failed(requireKey(*this, getKey())))
+    return Value();
+  ElementBuilder b(builder, getLoc());
+  KeyReader key(b, 1, read);
+  Type f64 = builder.getF64Type();
+  std::optional<int64_t> rows = getRows();
+  Value whole = key(rows ? KeyElement::AllRows : KeyElement::Batches);
+  Value factor = b.div(b.constant(f64, static_cast<double>(rows.value_or(1))),
+                       b.make<arith::SIToFPOp>(f64, whole));
+  Value x = read(0, index);
+  if (x.getType() != f64)
+    factor = b.makeFloat<arith::TruncFOp>(x.getType(), factor);
+  return b.mul(x, factor);
+}
+
+//===----------------------------------------------------------------------===//
 // dropout: docs/random-numbers.md
 //===----------------------------------------------------------------------===//
 

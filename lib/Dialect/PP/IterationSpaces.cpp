@@ -138,6 +138,18 @@ IterationSpace DropoutOp::getIterationSpace() {
 }
 PP_LINEAR(DropoutOp, 0)
 
+IterationSpace MaskRowsOp::getIterationSpace() {
+  return elementwiseSpace(getOperation(), LoopKind::Parallel, getKey());
+}
+bool MaskRowsOp::isLinearIn(ArrayRef<unsigned> operands) {
+  return getFill() == 0 && areExactly(operands, {0});
+}
+
+IterationSpace EvaluationShareOp::getIterationSpace() {
+  return elementwiseSpace(getOperation(), LoopKind::Parallel, getKey());
+}
+PP_LINEAR(EvaluationShareOp, 0)
+
 //===----------------------------------------------------------------------===//
 // Shape
 //===----------------------------------------------------------------------===//

@@ -71,6 +71,16 @@ void IotaOp::localize(const Localization &localization) {
 }
 bool IotaOp::needsRandomKey() { return getTileAttr() != nullptr; }
 
+void MaskRowsOp::localize(const Localization &localization) {
+  setTileAttr(makeTileAlong(getContext(), getDim(), localization,
+                            localization.space.results[0],
+                            localization.resultShapes[0]));
+}
+bool MaskRowsOp::needsRandomKey() { return true; }
+
+void EvaluationShareOp::localize(const Localization &) {}
+bool EvaluationShareOp::needsRandomKey() { return true; }
+
 /// A cut of columns needs no tile.
 void EmbeddingOp::localize(const Localization &localization) {
   setTileAttr(makeTileAlong(getContext(), 0, localization,

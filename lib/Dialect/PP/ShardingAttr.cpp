@@ -129,3 +129,16 @@ LogicalResult ReshardOp::verify() {
              << sharding.getRank() << " dimensions for a tensor of " << rank;
   return success();
 }
+
+ShardingAttr ShardingAttr::without(StringRef axis) const {
+  SmallVector<DimCut> cuts;
+  for (const DimCut &cut : getCuts())
+    if (cut.axis != axis)
+      cuts.push_back(cut);
+  auto others = [&](ArrayRef<StringAttr> axes) {
+    return llvm::filter_to_vector(
+        axes, [&](StringAttr each) { return each != axis; });
+  };
+  return get(getContext(), getRank(), cuts, others(getSums()),
+             others(getMaxima()));
+}

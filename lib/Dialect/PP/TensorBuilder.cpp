@@ -40,9 +40,9 @@ Value TensorBuilder::reduceRow(ReduceKind kind, Value x) {
   return make<ReduceOp>(kind, x, ArrayRef(last), /*keep_dims=*/true);
 }
 
-Value TensorBuilder::sumAll(Value x) {
+Value TensorBuilder::reduceAll(ReduceKind kind, Value x) {
   auto dims = llvm::to_vector(llvm::seq<int64_t>(0, getShape(x).size()));
-  return sumTo(x, dims, {});
+  return dims.empty() ? x : make<ReduceOp>(kind, x, dims, /*keep_dims=*/false);
 }
 
 Value TensorBuilder::sumTo(Value x, ArrayRef<int64_t> dims,

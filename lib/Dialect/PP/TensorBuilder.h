@@ -60,7 +60,9 @@ public:
   Value rowMax(Value x) { return reduceRow(ReduceKind::Max, x); }
   Value rowMean(Value x) { return scale(rowSum(x), 1.0 / getShape(x).back()); }
   /// Returns the sum over all dimensions: a scalar.
-  Value sumAll(Value x);
+  Value sumAll(Value x) { return reduceAll(ReduceKind::Sum, x); }
+  /// Returns the mean over all dimensions: a scalar.
+  Value meanAll(Value x) { return reduceAll(ReduceKind::Mean, x); }
   /// Sums `x` over `dims` (increasing) and reshapes the result to `shape`,
   /// which may differ only by unit dimensions.
   Value sumTo(Value x, ArrayRef<int64_t> dims, ArrayRef<int64_t> shape);
@@ -70,6 +72,7 @@ public:
 
 private:
   Value reduceRow(ReduceKind kind, Value x);
+  Value reduceAll(ReduceKind kind, Value x);
 };
 
 } // namespace mlir::pp

@@ -63,11 +63,12 @@ static LogicalResult verifyTile(Operation *op, TileAttr tile,
     if (!axes.insert(cut.getAxis()).second)
       return op->emitOpError("tile cuts over ") << cut.getAxis() << " twice";
     if (cut.getAt() < indexOf(KeyElement::Microbatch) ||
-        cut.getAt() >= kKeyElements)
+        cut.getAt() >= indexOf(KeyElement::Rows))
       return op->emitOpError("tile reads the coordinate on ")
              << cut.getAxis() << " from element " << cut.getAt()
              << " of the random key, which has coordinates in elements "
-             << indexOf(KeyElement::Microbatch) << " to " << kKeyElements - 1;
+             << indexOf(KeyElement::Microbatch) << " to "
+             << indexOf(KeyElement::Rows) - 1;
   }
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     if (failed(verifyCuts(op, tile, dim, type)))
@@ -119,6 +120,16 @@ LogicalResult DropoutOp::verify() {
   double p = getP().convertToDouble();
   if (!(p >= 0 && p < 1))
     return emitOpError("p is ") << p << ", but must be in [0, 1)";
+  return verifyKeyAndTile(*this, getKey(), getTileAttr(), getType());
+}
+
+LogicalResult MaskRowsOp::verify() {
+  int64_t dim = getDim(), rows = getRows(), period = getPeriod();
+  if (dim < 0 || dim >= getType().getRank())
+    return emitOpError("dim ") << dim << " is not a dimension of " << getType();
+  if (rows < 1 || period % rows != 0)
+    return emitOpError("period ")
+           << period << " is not a multiple of the " << rows << " rows";
   return verifyKeyAndTile(*this, getKey(), getTileAttr(), getType());
 }
 

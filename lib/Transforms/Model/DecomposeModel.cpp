@@ -1,7 +1,6 @@
 //===- DecomposeModel.cpp - Replaces compositions -------------------------===//
 //
-// Before: phase model. After: every op has a gradient or passes none on; means
-// are sums times a constant of the global count.
+// Before: phase model. After: every op has a gradient or passes none on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +18,10 @@ using namespace mlir::pp;
 namespace {
 
 struct DecomposeModel : pp::impl::DecomposeModelBase<DecomposeModel> {
+  using DecomposeModelBase::DecomposeModelBase;
   void runOnOperation() override {
-    if (failed(decomposeAll(getOperation(), DecomposeAt::Model)))
+    if (failed(decomposeAll(getOperation(), DecomposeAt::Model)) ||
+        (means && failed(decomposeAll(getOperation(), DecomposeAt::Train))))
       signalPassFailure();
   }
 };

@@ -69,7 +69,8 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
         stagePlaces.empty() ? DenseI64ArrayAttr()
                             : builder.getDenseI64ArrayAttr(stagePlaces),
         deviceMemory ? builder.getI64IntegerAttr(deviceMemory) : IntegerAttr(),
-        trainers)
+        trainers, /*evaluates_rows=*/false,
+        /*mixes_rows=*/StringAttr())
         .setChoices(*choices);
     if (choices->recompute != Recompute::layer)
       dropCheckpoints(module);

@@ -31,6 +31,7 @@
 
 #include "ppopt/Analysis/TaskCollectives.h"
 #include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Scheduling/EvaluationParts.h"
 #include "ppopt/Transforms/Scheduling/Passes.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -225,6 +226,9 @@ struct VerifySchedule : pp::impl::VerifyScheduleBase<VerifySchedule> {
       (schedule.getEvaluation() ? evaluation : training).push_back(schedule);
     for (ArrayRef<ScheduleOp> schedules : {training, evaluation})
       if (!schedules.empty() && failed(check(schedules, index)))
+        return signalPassFailure();
+    for (ScheduleOp schedule : evaluation)
+      if (failed(findEvaluationParts(schedule, index.uses)))
         return signalPassFailure();
     if (failed(proveSchedules(training, evaluation, index)))
       return signalPassFailure();

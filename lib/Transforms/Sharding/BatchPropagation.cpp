@@ -13,9 +13,10 @@ InFlightDiagnostic ShardingPropagation::refuse(Operation *op,
                                                const Twine &why) const {
   return op->emitOpError("can't be split over the batch: ")
          << why
-         << (isResize ? "; leave --batch out and change the model's shapes"
-                      : "; it compiles with --microbatches 1 and a --mesh "
-                        "without dp, which split nothing");
+         << (isTrial    ? ""
+             : isResize ? "; leave --batch out and change the model's shapes"
+                        : "; it compiles with --microbatches 1 and a --mesh "
+                          "without dp, which split nothing");
 }
 
 //===----------------------------------------------------------------------===//

@@ -41,7 +41,8 @@ struct DecomposeSharded : pp::impl::DecomposeShardedBase<DecomposeSharded> {
         if (failed(decompose(cast<DecomposableOpInterface>(op))))
           return signalPassFailure();
       // A mean over a cut row divides by the count of the whole row.
-      if (failed(decomposeAll(*entry, DecomposeAt::Model)))
+      if (failed(decomposeAll(*entry, DecomposeAt::Model)) ||
+          failed(decomposeAll(*entry, DecomposeAt::Train)))
         return signalPassFailure();
     }
   }

@@ -137,6 +137,8 @@ Localization OpLocalizer::getLocalization(Operation *op) const {
   for (auto [to, from] : llvm::zip(local.loops, table.of(op).loops))
     for (Cut cut : from) {
       const ShardingAxis &axis = table.axes[cut.axis];
+      if (axis.isLocal)
+        continue;
       to.push_back({axis.name, axis.at, axis.parts, cut.period});
     }
   return local;
@@ -163,7 +165,8 @@ void OpLocalizer::localize() {
   });
   setLocalTypes(entry, table, [&](int64_t size, ArrayRef<Cut> cuts) {
     for (Cut cut : cuts)
-      size /= table.axes[cut.axis].parts;
+      if (!table.axes[cut.axis].isLocal)
+        size /= table.axes[cut.axis].parts;
     return size;
   });
   for (auto &[op, local] : ops)
@@ -179,12 +182,30 @@ void OpLocalizer::run() {
   });
 }
 
+/// Removes the axis of rows from all shardings in the entry: from here on only
+/// what ranks and microbatches have matters.
+static void forgetRows(func::FuncOp entry, const ShardingAxes &axes) {
+  if (axes.size() == 1) {
+    for (BlockArgument argument : entry.getArguments())
+      entry.removeArgAttr(argument.getArgNumber(), kShardingAttr);
+    return eraseShardings(entry.getBody());
+  }
+  AttrTypeReplacer replacer;
+  replacer.addReplacement(
+      [](ShardingAttr sharding) { return sharding.without(kRowAxis); });
+  replacer.recursivelyReplaceElementsIn(entry);
+}
+
 namespace {
 
 struct LocalizeShapes : pp::impl::LocalizeShapesBase<LocalizeShapes> {
   void runOnOperation() override {
     FailureOr<ShardedEntry> sharded = readShardedEntry(getOperation());
-    if (failed(sharded) || failed(declareInputs(sharded->entry)))
+    if (failed(sharded))
+      return signalPassFailure();
+    if (sharded->table.axes.hasLocal())
+      forgetRows(sharded->entry, sharded->table.axes);
+    if (failed(declareInputs(sharded->entry)))
       return signalPassFailure();
     OpLocalizer(sharded->entry, sharded->table).run();
   }

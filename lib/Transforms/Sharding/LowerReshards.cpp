@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Dialect/PP/Shapes.h"
+#include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Model/EntryParts.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
 #include "ppopt/Transforms/Sharding/Reshards.h"
@@ -31,9 +32,9 @@ namespace {
 
 class ReshardLowering {
 public:
-  explicit ReshardLowering(func::FuncOp entry, ShardingTable &table)
+  ReshardLowering(func::FuncOp entry, ShardingTable &table, bool evaluatesRows)
       : entry(entry), table(table), axes(table.axes),
-        batchAxes(axes.getBatchAxes()) {}
+        batchAxes(axes.getBatchAxes()), evaluatesRows(evaluatesRows) {}
 
   void run();
 
@@ -47,12 +48,14 @@ private:
   Value computeCut(Value value, const Sharding &rows);
   Value computeCut(ReshardOp op, const Sharding &rows);
   Value divide(ReshardOp op);
+  void addLike(Value part, const Sharding &sharding);
   Sharding addRows(const Sharding &sharding, const Sharding &rows) const;
 
   func::FuncOp entry;
   ShardingTable &table;
   const ShardingAxes &axes;
   AxisSet batchAxes;
+  bool evaluatesRows;
   DenseMap<Value, Value> sums;
   DenseMap<Value, SmallVector<std::pair<Sharding, Value>>> parts;
 };
@@ -157,6 +160,21 @@ Value ReshardLowering::computeCut(ReshardOp op, const Sharding &rows) {
   return createReshard(builder, x, std::move(to), bytes, table);
 }
 
+/// Enters the value of an elementwise op that reads its first operand as the
+/// result is, and its other operands, scalars, whole.
+void ReshardLowering::addLike(Value part, const Sharding &sharding) {
+  auto op = cast<IterationSpaceOpInterface>(part.getDefiningOp());
+  table.values[part] = sharding;
+  SmallVector<Cuts> loops(op.getIterationSpace().loops.size());
+  for (auto [dim, cuts] : llvm::enumerate(sharding.dims))
+    loops[dim] = cuts;
+  SmallVector<Sharding> reads(op->getNumOperands(), Sharding(0));
+  if (!reads.empty())
+    reads.front() = sharding;
+  table.ops[op] = {std::move(loops), std::move(reads)};
+  table.write(op);
+}
+
 /// Divides a whole value by the number of parts. A gradient that every part
 /// adds is divided where it is added.
 Value ReshardLowering::divide(ReshardOp op) {
@@ -165,27 +183,27 @@ Value ReshardLowering::divide(ReshardOp op) {
   int64_t count = axes.countParts(added);
   if (op->hasOneUse())
     if (auto add = dyn_cast<AddGradOp>(*op->user_begin())) {
-      add.setTiles(count);
+      if (count > 1)
+        add.setTiles(count);
       return op.getX();
     }
   OpBuilder builder(op);
   Location loc = op.getLoc();
-  auto type = RankedTensorType::get({}, getElementTypeOrSelf(op.getX()));
-  Value share =
-      ConstantOp::create(builder, loc, type, 1.0 / static_cast<double>(count));
-  Value part = MulOp::create(builder, loc, op.getX(), share);
-  table.values[share] = Sharding(0);
-  table.ops[share.getDefiningOp()] = {{}, {}};
-  table.write(share.getDefiningOp());
-  table.values[part] = std::move(to);
-  IterationSpace space =
-      cast<IterationSpaceOpInterface>(part.getDefiningOp()).getIterationSpace();
-  SmallVector<Cuts> loops(space.loops.size());
-  for (auto [dim, cuts] : llvm::enumerate(table.of(part).dims))
-    loops[dim] = cuts;
-  table.ops[part.getDefiningOp()] = {std::move(loops),
-                                     {table.of(part), Sharding(0)}};
-  table.write(part.getDefiningOp());
+  Value part = op.getX();
+  if (count > 1) {
+    auto type = RankedTensorType::get({}, getElementTypeOrSelf(part));
+    Value share = ConstantOp::create(builder, loc, type,
+                                     1.0 / static_cast<double>(count));
+    addLike(share, Sharding(0));
+    part = MulOp::create(builder, loc, part, share);
+    addLike(part, to);
+  }
+  auto place = op->getParentOfType<PlaceOp>();
+  if (evaluatesRows && !(place && place.getBackward())) {
+    part = EvaluationShareOp::create(builder, loc, part, /*key=*/Value(),
+                                     /*rows=*/IntegerAttr());
+    addLike(part, to);
+  }
   return part;
 }
 
@@ -219,8 +237,9 @@ void ReshardLowering::run() {
     op.erase();
 }
 
-void pp::lowerReshards(func::FuncOp entry, ShardingTable &table) {
-  ReshardLowering(entry, table).run();
+void pp::lowerReshards(func::FuncOp entry, ShardingTable &table,
+                       bool evaluatesRows) {
+  ReshardLowering(entry, table, evaluatesRows).run();
 }
 
 //===----------------------------------------------------------------------===//
@@ -317,11 +336,12 @@ namespace {
 struct LowerReshards : pp::impl::LowerReshardsBase<LowerReshards> {
   void runOnOperation() override {
     FailureOr<ShardedEntry> sharded = readShardedEntry(getOperation());
-    if (failed(sharded))
+    FailureOr<PlanOp> plan = findPlan(getOperation());
+    if (failed(sharded) || failed(plan))
       return signalPassFailure();
     auto &[entry, table] = *sharded;
     if (!table.axes.empty())
-      lowerReshards(entry, table);
+      lowerReshards(entry, table, plan->getEvaluatesRows());
     CountCompletion counts(entry);
     if (!table.axes.getBatchAxes())
       counts.readCompleted();

@@ -66,15 +66,14 @@ struct ResizeBatch : pp::impl::ResizeBatchBase<ResizeBatch> {
     int64_t rowCount = global / count;
     if (rowCount == *old)
       return;
-    auto name = StringAttr::get(&getContext(), "rows");
-    ShardingAxis rows{name, *old, /*splitsBatch=*/true, /*at=*/0};
-    ShardingPropagation propagation(*entry, ShardingAxes(rows));
+    ShardingPropagation propagation(
+        *entry, ShardingAxes(getRowAxis(&getContext(), *old)));
     propagation.isResize = true;
     if (failed(propagation.run()))
       return signalPassFailure();
     ShardingTable table = propagation.getTable();
     insertReshards(*entry, table);
-    lowerReshards(*entry, table);
+    lowerReshards(*entry, table, /*evaluatesRows=*/false);
     if (failed(checkSizes(*entry, table, *old, rowCount)))
       return signalPassFailure();
     setLocalTypes(*entry, table, [&](int64_t size, ArrayRef<Cut> cuts) {

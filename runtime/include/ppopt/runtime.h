@@ -29,7 +29,7 @@ extern "C" {
 
 /// Version of this contract. The program's JSON repeats it as "abi"; the
 /// runtime refuses a program of another version.
-#define PPOPT_ABI_VERSION 9
+#define PPOPT_ABI_VERSION 10
 
 /// Alignment in bytes of the arena and of every buffer in it.
 #define PPOPT_ALIGNMENT 64
@@ -41,7 +41,7 @@ extern "C" {
 typedef struct ppopt_rank ppopt_rank;
 
 /// The key of the random numbers and of positions in global tensors, for the
-/// runs on one microbatch; a task reads it as one tensor<12xi64>.
+/// runs on one microbatch; a task reads it as one tensor<15xi64>.
 typedef struct ppopt_key {
   int64_t seed;       ///< --seed
   int64_t step;       ///< optimizer steps finished before this one
@@ -49,6 +49,11 @@ typedef struct ppopt_key {
   int64_t microbatch; ///< its number
   /// Of the rank, on the axes of the mesh in their order; then zeros.
   int64_t coordinates[PPOPT_MAX_AXES];
+  // An evaluation is over the rows of several batches. In training the first
+  // two are the rows of the batch, and there is one batch.
+  int64_t rows;     ///< those of this batch that count: the first ones
+  int64_t all_rows; ///< those of all batches
+  int64_t batches;  ///< over which the evaluation goes, by all trainers
 } ppopt_key;
 
 /// The values that change per step. The struct is in the arena at

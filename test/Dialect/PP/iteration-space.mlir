@@ -11,11 +11,17 @@ func.func @leaves() {
 }
 
 // An iota whose tile cuts its dimension reads the random key, which has no loops.
-func.func @tiled(%key: tensor<12xi64>, %x: tensor<4x8xf32>) {
+func.func @tiled(%key: tensor<15xi64>, %x: tensor<4x8xf32>) {
   // expected-remark @below {{a=4 b=8: [.] -> [a, b]; needs the random key.}}
-  %0 = pp.iota %key : tensor<12xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 2, period = 16}, {dim = 0, axis = mb, at = 3, parts = 2, period = 8}], [16, 8]>} -> tensor<4x8xi32>
+  %0 = pp.iota %key : tensor<15xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 2, period = 16}, {dim = 0, axis = mb, at = 3, parts = 2, period = 8}], [16, 8]>} -> tensor<4x8xi32>
   // expected-remark @below {{a=4 b=8: [a, b], [.] -> [a, b]; linear in {0}; needs the random key.}}
-  %1 = pp.dropout %x key %key : tensor<12xi64> {p = 0.5 : f64} : tensor<4x8xf32>
+  %1 = pp.dropout %x key %key : tensor<15xi64> {p = 0.5 : f64} : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b], [.] -> [a, b]; linear in {0}; needs the random key.}}
+  %2 = pp.mask_rows %x key %key : tensor<15xi64> {dim = 0 : i64, period = 4 : i64, rows = 4 : i64} : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b]; needs the random key.}}
+  %3 = pp.mask_rows %x {dim = 0 : i64, period = 4 : i64, rows = 4 : i64, fill = 1 : i64} : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b], [.] -> [a, b]; linear in {0}; needs the random key.}}
+  %4 = pp.evaluation_share %x key %key : tensor<15xi64> {rows = 4 : i64} : tensor<4x8xf32>
   return
 }
 
@@ -174,16 +180,16 @@ func.func @rows(%x: tensor<4x8xf32>, %v: tensor<8xf32>) {
   return
 }
 
-func.func @embedding(%table: tensor<16x8xf32>, %ids: tensor<2x4xi32>, %dy: tensor<2x4x8xf32>, %key: tensor<12xi64>) {
+func.func @embedding(%table: tensor<16x8xf32>, %ids: tensor<2x4xi32>, %dy: tensor<2x4x8xf32>, %key: tensor<15xi64>) {
   // expected-remark @below {{a=2 b=4 c=16(lookup) d=8: [c, d], [a, b] -> [a, b, d]; linear in {0}.}}
   %0 = pp.embedding %table, %ids : tensor<16x8xf32>, tensor<2x4xi32>
   // expected-remark @below {{a=2(sum) b=4(sum) c=16(lookup) d=8: [a, b], [a, b, d] -> [c, d]; linear in {1}.}}
   %1 = pp.embedding_grad %ids, %dy : tensor<2x4xi32>, tensor<2x4x8xf32> to tensor<16x8xf32>
   // With a cut table the key is read too.
   // expected-remark @below {{a=2 b=4 c=16(lookup) d=8: [c, d], [a, b], [.] -> [a, b, d]; linear in {0}; needs the random key.}}
-  %2 = pp.embedding %table, %ids key %key : tensor<12xi64> {tile = #pp.tile<[{dim = 0, axis = tp, at = 5, parts = 2, period = 32}], [32, 8]>} : tensor<16x8xf32>, tensor<2x4xi32>
+  %2 = pp.embedding %table, %ids key %key : tensor<15xi64> {tile = #pp.tile<[{dim = 0, axis = tp, at = 5, parts = 2, period = 32}], [32, 8]>} : tensor<16x8xf32>, tensor<2x4xi32>
   // expected-remark @below {{a=2(sum) b=4(sum) c=16(lookup) d=8: [a, b], [a, b, d], [.] -> [c, d]; linear in {1}; needs the random key.}}
-  %3 = pp.embedding_grad %ids, %dy key %key : tensor<12xi64> {tile = #pp.tile<[{dim = 0, axis = tp, at = 5, parts = 2, period = 32}], [32, 8]>} : tensor<2x4xi32>, tensor<2x4x8xf32> to tensor<16x8xf32>
+  %3 = pp.embedding_grad %ids, %dy key %key : tensor<15xi64> {tile = #pp.tile<[{dim = 0, axis = tp, at = 5, parts = 2, period = 32}], [32, 8]>} : tensor<2x4xi32>, tensor<2x4x8xf32> to tensor<16x8xf32>
   return
 }
 

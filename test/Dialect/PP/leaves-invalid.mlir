@@ -57,95 +57,95 @@ func.func @iota_dim() {
 // -----
 
 func.func @key_type(%key: tensor<2xi64>) {
-  // expected-error @below {{'pp.iota' op key is of type 'tensor<2xi64>', but must be of 'tensor<12xi64>'}}
+  // expected-error @below {{'pp.iota' op key is of type 'tensor<2xi64>', but must be of 'tensor<15xi64>'}}
   %0 = pp.iota %key : tensor<2xi64> {dim = 0 : i64} -> tensor<4x8xi32>
   return
 }
 
 // -----
 
-func.func @tile_rank(%key: tensor<12xi64>) {
+func.func @tile_rank(%key: tensor<15xi64>) {
   // expected-error @below {{'pp.iota' op tile is of 1 dimensions, and the tensor is a 'tensor<4x8xi32>'}}
-  %0 = pp.iota %key : tensor<12xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 4, period = 16}], [16]>} -> tensor<4x8xi32>
+  %0 = pp.iota %key : tensor<15xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 4, period = 16}], [16]>} -> tensor<4x8xi32>
   return
 }
 
 // -----
 
-func.func @tile_dim(%key: tensor<12xi64>) {
+func.func @tile_dim(%key: tensor<15xi64>) {
   // expected-error @below {{'pp.iota' op tile cuts dimension 2 after dimension 0 of a 'tensor<4x8xi32>': cuts are ordered by dimension}}
-  %0 = pp.iota %key : tensor<12xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 2, axis = dp, at = 4, parts = 4, period = 16}], [16, 8]>} -> tensor<4x8xi32>
+  %0 = pp.iota %key : tensor<15xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 2, axis = dp, at = 4, parts = 4, period = 16}], [16, 8]>} -> tensor<4x8xi32>
   return
 }
 
 // -----
 
-func.func @tile_dim_order(%key: tensor<12xi64>) {
+func.func @tile_dim_order(%key: tensor<15xi64>) {
   // expected-error @below {{'pp.iota' op tile cuts dimension 0 after dimension 1 of a 'tensor<4x8xi32>': cuts are ordered by dimension}}
-  %0 = pp.iota %key : tensor<12xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 1, axis = dp, at = 4, parts = 2, period = 16}, {dim = 0, axis = mb, at = 3, parts = 4, period = 16}], [16, 16]>} -> tensor<4x8xi32>
+  %0 = pp.iota %key : tensor<15xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 1, axis = dp, at = 4, parts = 2, period = 16}, {dim = 0, axis = mb, at = 3, parts = 4, period = 16}], [16, 16]>} -> tensor<4x8xi32>
   return
 }
 
 // -----
 
-func.func @tile_axis(%key: tensor<12xi64>) {
+func.func @tile_axis(%key: tensor<15xi64>) {
   // expected-error @below {{'pp.iota' op tile cuts over "dp" twice}}
-  %0 = pp.iota %key : tensor<12xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 2, period = 16}, {dim = 0, axis = dp, at = 4, parts = 2, period = 8}], [16, 8]>} -> tensor<4x8xi32>
+  %0 = pp.iota %key : tensor<15xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 2, period = 16}, {dim = 0, axis = dp, at = 4, parts = 2, period = 8}], [16, 8]>} -> tensor<4x8xi32>
   return
 }
 
 // -----
 
-func.func @tile_at(%key: tensor<12xi64>) {
+func.func @tile_at(%key: tensor<15xi64>) {
   // expected-error @below {{'pp.iota' op tile reads the coordinate on "dp" from element 2 of the random key, which has coordinates in elements 3 to 11}}
-  %0 = pp.iota %key : tensor<12xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 2, parts = 4, period = 16}], [16, 8]>} -> tensor<4x8xi32>
+  %0 = pp.iota %key : tensor<15xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 2, parts = 4, period = 16}], [16, 8]>} -> tensor<4x8xi32>
   return
 }
 
 // -----
 
-func.func @tile_at_end(%key: tensor<12xi64>) {
+func.func @tile_at_end(%key: tensor<15xi64>) {
   // expected-error @below {{'pp.iota' op tile reads the coordinate on "dp" from element 12 of the random key, which has coordinates in elements 3 to 11}}
-  %0 = pp.iota %key : tensor<12xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 12, parts = 4, period = 16}], [16, 8]>} -> tensor<4x8xi32>
+  %0 = pp.iota %key : tensor<15xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 12, parts = 4, period = 16}], [16, 8]>} -> tensor<4x8xi32>
   return
 }
 
 // -----
 
-func.func @tile_one_part(%key: tensor<12xi64>) {
+func.func @tile_one_part(%key: tensor<15xi64>) {
   // expected-error @below {{'pp.iota' op tile cuts dimension 0 over "dp" into 1 parts of each 16 elements, but there are 4 here: they are cut into two or more equal parts, the largest period first}}
-  %0 = pp.iota %key : tensor<12xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 1, period = 16}], [4, 8]>} -> tensor<4x8xi32>
+  %0 = pp.iota %key : tensor<15xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 1, period = 16}], [4, 8]>} -> tensor<4x8xi32>
   return
 }
 
 // -----
 
-func.func @tile_unequal_parts(%key: tensor<12xi64>) {
+func.func @tile_unequal_parts(%key: tensor<15xi64>) {
   // expected-error @below {{'pp.iota' op tile cuts dimension 0 over "dp" into 3 parts of each 16 elements, but there are 12 here: they are cut into two or more equal parts, the largest period first}}
-  %0 = pp.iota %key : tensor<12xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 3, period = 16}], [12, 8]>} -> tensor<4x8xi32>
+  %0 = pp.iota %key : tensor<15xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 3, period = 16}], [12, 8]>} -> tensor<4x8xi32>
   return
 }
 
 // -----
 
-func.func @tile_order(%key: tensor<12xi64>) {
+func.func @tile_order(%key: tensor<15xi64>) {
   // expected-error @below {{'pp.iota' op tile cuts dimension 0 over "dp" into 2 parts of each 16 elements, but there are 4 here: they are cut into two or more equal parts, the largest period first}}
-  %0 = pp.iota %key : tensor<12xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = mb, at = 3, parts = 2, period = 8}, {dim = 0, axis = dp, at = 4, parts = 2, period = 16}], [16, 8]>} -> tensor<4x8xi32>
+  %0 = pp.iota %key : tensor<15xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = mb, at = 3, parts = 2, period = 8}, {dim = 0, axis = dp, at = 4, parts = 2, period = 16}], [16, 8]>} -> tensor<4x8xi32>
   return
 }
 
 // -----
 
-func.func @tile_sizes(%key: tensor<12xi64>) {
+func.func @tile_sizes(%key: tensor<15xi64>) {
   // expected-error @below {{'pp.iota' op tile cuts the 16 elements of dimension 0 into 2 parts, but 'tensor<4x8xi32>' has 4 of them}}
-  %0 = pp.iota %key : tensor<12xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 2, period = 16}], [16, 8]>} -> tensor<4x8xi32>
+  %0 = pp.iota %key : tensor<15xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 2, period = 16}], [16, 8]>} -> tensor<4x8xi32>
   return
 }
 
 // -----
 
-func.func @tile_uncut(%key: tensor<12xi64>) {
+func.func @tile_uncut(%key: tensor<15xi64>) {
   // expected-error @below {{'pp.iota' op tile cuts the 9 elements of dimension 1 into 1 parts, but 'tensor<4x8xi32>' has 8 of them}}
-  %0 = pp.iota %key : tensor<12xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 4, period = 16}], [16, 9]>} -> tensor<4x8xi32>
+  %0 = pp.iota %key : tensor<15xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 4, period = 16}], [16, 9]>} -> tensor<4x8xi32>
   return
 }

@@ -24,13 +24,13 @@ func.func @constant() {
 }
 
 // CHECK-LABEL: @iota
-func.func @iota(%key: tensor<12xi64>) {
+func.func @iota(%key: tensor<15xi64>) {
   // CHECK: pp.iota {dim = 1 : i64} -> tensor<4x8xi32>
   %0 = pp.iota {dim = 1 : i64} -> tensor<4x8xi32>
-  // CHECK: pp.iota %{{.*}} : tensor<12xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 2, period = 16}, {dim = 0, axis = mb, at = 3, parts = 2, period = 8}], [16, 8]>} -> tensor<4x8xf32>
-  %1 = pp.iota %key : tensor<12xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 2, period = 16}, {dim = 0, axis = mb, at = 3, parts = 2, period = 8}], [16, 8]>} -> tensor<4x8xf32>
+  // CHECK: pp.iota %{{.*}} : tensor<15xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 2, period = 16}, {dim = 0, axis = mb, at = 3, parts = 2, period = 8}], [16, 8]>} -> tensor<4x8xf32>
+  %1 = pp.iota %key : tensor<15xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 2, period = 16}, {dim = 0, axis = mb, at = 3, parts = 2, period = 8}], [16, 8]>} -> tensor<4x8xf32>
   // An axis that is no identifier is quoted.
-  // CHECK: pp.iota %{{.*}} : tensor<12xi64> {dim = 1 : i64, tile = #pp.tile<[{dim = 1, axis = "1st", at = 11, parts = 2, period = 16}], [4, 16]>} -> tensor<4x8xi32>
-  %2 = pp.iota %key : tensor<12xi64> {dim = 1 : i64, tile = #pp.tile<[{dim = 1, axis = "1st", at = 11, parts = 2, period = 16}], [4, 16]>} -> tensor<4x8xi32>
+  // CHECK: pp.iota %{{.*}} : tensor<15xi64> {dim = 1 : i64, tile = #pp.tile<[{dim = 1, axis = "1st", at = 11, parts = 2, period = 16}], [4, 16]>} -> tensor<4x8xi32>
+  %2 = pp.iota %key : tensor<15xi64> {dim = 1 : i64, tile = #pp.tile<[{dim = 1, axis = "1st", at = 11, parts = 2, period = 16}], [4, 16]>} -> tensor<4x8xi32>
   return
 }

@@ -1,7 +1,8 @@
-// Compositions that have no gradient of their own are replaced; a mean is a sum
-// times a constant of the global count.
+// Compositions that have no gradient of their own are replaced. Means in the type
+// of statistics stay, or are sums times a constant of the global count.
 
 // RUN: %ppopt opt %s --pp-decompose-model | FileCheck %s
+// RUN: %ppopt opt %s --pp-decompose-model=means=true | FileCheck %s --check-prefix=MEANS
 
 // CHECK-LABEL: @silu(
 // CHECK-SAME: %[[X:.*]]: tensor
@@ -14,9 +15,13 @@ func.func @silu(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // CHECK-LABEL: @mean(
 // CHECK-SAME: %[[X:.*]]: tensor
-// CHECK: %[[SUM:.*]] = pp.reduce sum %[[X]] [0, 2] : tensor<4x8x2xf32>
-// CHECK: %[[INVERSE:.*]] = pp.constant dense<1.250000e-01> : tensor<f32>
-// CHECK: pp.mul %[[SUM]], %[[INVERSE]] : tensor<8xf32>, tensor<f32>
+// CHECK: pp.reduce mean %[[X]] [0, 2] : tensor<4x8x2xf32>
+
+// MEANS-LABEL: @mean(
+// MEANS-SAME: %[[X:.*]]: tensor
+// MEANS: %[[SUM:.*]] = pp.reduce sum %[[X]] [0, 2] : tensor<4x8x2xf32>
+// MEANS: %[[INVERSE:.*]] = pp.constant dense<1.250000e-01> : tensor<f32>
+// MEANS: pp.mul %[[SUM]], %[[INVERSE]] : tensor<8xf32>, tensor<f32>
 func.func @mean(%x: tensor<4x8x2xf32>) -> tensor<8xf32> {
   %0 = pp.reduce mean %x [0, 2] : tensor<4x8x2xf32>
   return %0 : tensor<8xf32>
@@ -35,8 +40,7 @@ func.func @silu_bf16(%x: tensor<8xbf16>) -> tensor<8xbf16> {
 
 // CHECK-LABEL: @mean_bf16(
 // CHECK: %[[WIDE:.*]] = pp.cast %{{.*}} to tensor<4x8xf32>
-// CHECK: %[[SUM:.*]] = pp.reduce sum %[[WIDE]] [0] {keep_dims} : tensor<4x8xf32>
-// CHECK: %[[MEAN:.*]] = pp.mul %[[SUM]], %{{.*}} : tensor<1x8xf32>, tensor<f32>
+// CHECK: %[[MEAN:.*]] = pp.reduce mean %[[WIDE]] [0] {keep_dims} : tensor<4x8xf32>
 // CHECK: pp.cast %[[MEAN]] : tensor<1x8xf32> to tensor<1x8xbf16>
 func.func @mean_bf16(%x: tensor<4x8xbf16>) -> tensor<1x8xbf16> {
   %0 = pp.reduce mean %x [0] {keep_dims} : tensor<4x8xbf16>
@@ -89,9 +93,7 @@ func.func @rms_norm(%x: tensor<4x8xf32>, %scale: tensor<8xf32>) -> tensor<4x8xf3
 
 // CHECK-LABEL: @cross_entropy(
 // CHECK: %[[LOSSES:.*]] = pp.token_loss %{{.*}} : tensor<2x4x16xbf16>, tensor<2x4xi32>
-// CHECK: %[[SUM:.*]] = pp.reduce sum %[[LOSSES]] [0, 1] : tensor<2x4xf32>
-// CHECK: %[[INVERSE:.*]] = pp.constant dense<1.250000e-01> : tensor<f32>
-// CHECK: pp.mul %[[SUM]], %[[INVERSE]]
+// CHECK: pp.reduce mean %[[LOSSES]] [0, 1] : tensor<2x4xf32>
 func.func @cross_entropy(%x: tensor<2x4x16xbf16>, %y: tensor<2x4xi32>) -> tensor<f32> {
   %0 = pp.cross_entropy %x, %y : tensor<2x4x16xbf16>, tensor<2x4xi32>
   return %0 : tensor<f32>
@@ -111,9 +113,7 @@ func.func @cross_entropy_counted(%x: tensor<2x4x16xf64>, %y: tensor<2x4xi32>) ->
 // CHECK-LABEL: @mse(
 // CHECK: %[[DIFFERENCE:.*]] = pp.sub %{{.*}} : tensor<8x4xf32>, tensor<8x4xf32>
 // CHECK: %[[SQUARE:.*]] = pp.mul %[[DIFFERENCE]], %[[DIFFERENCE]]
-// CHECK: %[[SUM:.*]] = pp.reduce sum %[[SQUARE]] [0, 1]
-// CHECK: %[[INVERSE:.*]] = pp.constant dense<3.125000e-02> : tensor<f32>
-// CHECK: pp.mul %[[SUM]], %[[INVERSE]]
+// CHECK: pp.reduce mean %[[SQUARE]] [0, 1]
 func.func @mse(%x: tensor<8x4xbf16>, %y: tensor<8x4xbf16>) -> tensor<f32> {
   %0 = pp.mse %x, %y : tensor<8x4xbf16>, tensor<8x4xbf16>
   return %0 : tensor<f32>

@@ -9,14 +9,14 @@
 // A parameter is in its bucket after the parameters before it, its gradient at the same element of the bucket's gradients, which are
 // wider than parameters of bf16. The rows of a microbatch follow those of the ones before it, and so does its key. Untied results come after the arguments.
 // CHECK: pp.run @F microbatch 0 (<input, "x">, <params, "b0"> + 128, <param, "frozen">, <step_state> + 96, <loss>, slot -1)
-// CHECK-NEXT: pp.run @F microbatch 1 (<input, "x"> + 64, <params, "b0"> + 128, <param, "frozen">, <step_state> + 192, <loss>, slot -1)
+// CHECK-NEXT: pp.run @F microbatch 1 (<input, "x"> + 64, <params, "b0"> + 128, <param, "frozen">, <step_state> + 216, <loss>, slot -1)
 // CHECK-NEXT: pp.run @B microbatch 0 (slot -1, <grads, "b0"> + 256)
 // CHECK-NEXT: pp.run @U microbatch 0 (<params, "b0">, <grads, "b0">, <state, "b0", "m">, <norm>, <global, "g0">, <step_state> + 72)
 pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "adamw", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.bucket @b0 {params = ["v", "w"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = bf16, decayed = true}
 pp.task forward stage 0 @F(
     %x: tensor<4x4xf32> {pp.role = #pp.role<input, "x">}, %w: tensor<40xbf16> {pp.role = #pp.role<param, "w">},
-    %f: tensor<4xf32> {pp.role = #pp.role<param, "frozen">}, %k: tensor<12xi64> {pp.role = #pp.role<step_state, "key">},
+    %f: tensor<4xf32> {pp.role = #pp.role<param, "frozen">}, %k: tensor<15xi64> {pp.role = #pp.role<step_state, "key">},
     %l: tensor<f64> {pp.role = #pp.role<loss, "loss">})
     -> (tensor<f64> {pp.role = #pp.role<loss, "loss">}, tensor<40xbf16> {pp.role = #pp.role<saved, "s0.v">}) {
   pp.return %l, %w : tensor<f64>, tensor<40xbf16>

@@ -11,8 +11,8 @@
 // RANGE: error: 'pp.run' op binds operand 0, #pp.role<grad_range, "b0">, to #pp.slot<0>, but it is at #pp.address<<grads, "b0"> + 0>
 // RUN: sed 's/ + 256, slot 0)/ + 256, <loss>)/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SAVED
 // SAVED: error: 'pp.run' op binds operand 2, #pp.role<saved, "v">, to #pp.address<<loss> + 0>, which is not a slot
-// RUN: sed 's/<step_state> + 192/<step_state> + 96/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=KEY
-// KEY: error: 'pp.run' op binds operand 2, #pp.role<step_state, "key">, to #pp.address<<step_state> + 96>, but it is at #pp.address<<step_state> + 192>
+// RUN: sed 's/<step_state> + 216/<step_state> + 96/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=KEY
+// KEY: error: 'pp.run' op binds operand 2, #pp.role<step_state, "key">, to #pp.address<<step_state> + 96>, but it is at #pp.address<<step_state> + 216>
 // RUN: sed 's/@F microbatch 0 (.*/@F microbatch 0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: 'pp.run' op binds no operands of @F; run --pp-bind-operands before
 // RUN: sed '/pp.input_decl/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=UNDECLARED
@@ -37,7 +37,7 @@ pp.task forward stage 0 @F(%x: tensor<4x4xf32> {pp.role = #pp.role<input, "x">},
     -> (tensor<40xf32> {pp.role = #pp.role<saved, "v">}) {
   pp.return %w : tensor<40xf32>
 }
-pp.task backward stage 0 @B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v">}, %d: tensor<40xf32> {pp.role = #pp.role<grad, "w">}, %k: tensor<12xi64> {pp.role = #pp.role<step_state, "key">})
+pp.task backward stage 0 @B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v">}, %d: tensor<40xf32> {pp.role = #pp.role<grad, "w">}, %k: tensor<15xi64> {pp.role = #pp.role<step_state, "key">})
     -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">}) {
   pp.return %d : tensor<40xf32>
 }
@@ -56,7 +56,7 @@ pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 1 (<input, "x"> + 64, <params, "b0"> + 256, slot 0)
   pp.send 2 @h microbatch 1 slot 0
   pp.wait 2
-  pp.run @B microbatch 1 (slot 0, <grads, "b0"> + 256, <step_state> + 192)
+  pp.run @B microbatch 1 (slot 0, <grads, "b0"> + 256, <step_state> + 216)
   pp.run @N microbatch 0 (<grads, "b0">, <grads, "b1">)
   pp.wait 0
 }

@@ -8,16 +8,16 @@
 // CHECK-LABEL: func.func @local
 // CHECK-SAME: %arg0: tensor<2x6xf32> {pp.input = "x"
 // CHECK-SAME: %arg1: tensor<2xi32> {pp.input = "ids"
-// CHECK-SAME: %[[KEY:.*]]: tensor<12xi64> {pp.role = #pp.role<step_state, "key">}
+// CHECK-SAME: %[[KEY:.*]]: tensor<15xi64> {pp.role = #pp.role<step_state, "key">}
 // CHECK: %[[TABLE:.*]] = pp.param "table" {{.*}} : tensor<3x4xf32>
 // CHECK: %[[W:.*]] = pp.param "w" {{.*}} : tensor<4x6xf32>
-// CHECK: pp.embedding %[[TABLE]], %arg1 key %[[KEY]] : tensor<12xi64> {{.*}} tile = #pp.tile<[{dim = 0, axis = tp, at = 5, parts = 2, period = 6}], [6, 4]>} : tensor<3x4xf32>, tensor<2xi32>
+// CHECK: pp.embedding %[[TABLE]], %arg1 key %[[KEY]] : tensor<15xi64> {{.*}} tile = #pp.tile<[{dim = 0, axis = tp, at = 5, parts = 2, period = 6}], [6, 4]>} : tensor<3x4xf32>, tensor<2xi32>
 // CHECK: pp.reshard {{.*}} of [8, 4] {{.*}} : tensor<2x4xf32> to tensor<2x4xf32>
 // CHECK: pp.matmul {{.*}} : tensor<2x4xf32>, tensor<4x6xf32>
-// CHECK: pp.dropout %{{.*}} key %[[KEY]] : tensor<12xi64> {{.*}} tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 2, period = 8}, {dim = 0, axis = mb, at = 3, parts = 2, period = 4}, {dim = 1, axis = tp, at = 5, parts = 2, period = 6}], [8, 12]>} : tensor<2x6xf32>
+// CHECK: pp.dropout %{{.*}} key %[[KEY]] : tensor<15xi64> {{.*}} tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 2, period = 8}, {dim = 0, axis = mb, at = 3, parts = 2, period = 4}, {dim = 1, axis = tp, at = 5, parts = 2, period = 6}], [8, 12]>} : tensor<2x6xf32>
 // CHECK: pp.slice %{{.*}} [0, 0] {{.*}} : tensor<2x6xf32> to tensor<2x3xf32>
 // CHECK: pp.slice %{{.*}} [0, 3] {{.*}} : tensor<2x6xf32> to tensor<2x3xf32>
-// CHECK: pp.iota %[[KEY]] : tensor<12xi64> {{.*}} tile = #pp.tile<[{dim = 0, axis = tp, at = 5, parts = 2, period = 6}], [6]>} -> tensor<3xi32>
+// CHECK: pp.iota %[[KEY]] : tensor<15xi64> {{.*}} tile = #pp.tile<[{dim = 0, axis = tp, at = 5, parts = 2, period = 6}], [6]>} -> tensor<3xi32>
 func.func @local(%x: tensor<8x6xf32> {pp.input = "x"}, %ids: tensor<8xi32> {pp.input = "ids"}) -> tensor<f32> {
   %table = pp.param "table" {init = #pp.init<ones>, shard = #pp.sharding<[{tp}, {}]>} : tensor<6x4xf32>
   %w = pp.param "w" {init = #pp.init<ones>, shard = #pp.sharding<[{}, {2 * tp}]>} : tensor<4x12xf32>

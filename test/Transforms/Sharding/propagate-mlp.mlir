@@ -21,7 +21,7 @@
 // CHECK: %[[PART:.*]] = pp.matmul %{{.*}}, %[[W2]] {pp.loops = #pp.sharding<[{[[ROWS]]}, {}, {tp}]>, pp.shardings = [#pp.sharding<[{[[ROWS]]}, {}], sum = {tp}>]}
 // CHECK: %[[SUM:.*]] = pp.reshard %[[PART]] from <[{[[ROWS]]}, {}], sum = {tp}> to <[{[[ROWS]]}, {}]> of [24, 6]
 // CHECK: pp.add %[[SUM]], %[[B2]] {{.*}} pp.shardings = [#pp.sharding<[{[[ROWS]]}, {}]>]
-// CHECK: pp.reduce sum {{.*}} pp.shardings = [#pp.sharding<[], sum = {[[ROWS]]}>]
+// CHECK: pp.reduce mean {{.*}} pp.shardings = [#pp.sharding<[], sum = {[[ROWS]]}>]
 // CHECK: pp.place 0 stage 0 backward
 // CHECK: pp.matmul {{.*}}, %[[W2]] {{.*}} pp.shardings = [#pp.sharding<[{[[ROWS]]}, {tp}]>], transpose_rhs
 // CHECK: pp.gelu_grad {{.*}} pp.shardings = [#pp.sharding<[{[[ROWS]]}, {tp}]>]

@@ -2,11 +2,11 @@
 
 // One rank and one microbatch: no op is annotated. Inputs are declared, a count is completed and dropout gets the random key all the same.
 // CHECK: pp.input_decl "x" {{.*}}type = tensor<12xf32>
-// CHECK: func.func @main(%arg0: tensor<12xf32> {pp.input = "x"}, %arg1: tensor<12xi32> {pp.input = "y"}, %[[KEY:.*]]: tensor<12xi64>
+// CHECK: func.func @main(%arg0: tensor<12xf32> {pp.input = "x"}, %arg1: tensor<12xi32> {pp.input = "y"}, %[[KEY:.*]]: tensor<15xi64>
 // CHECK-NOT: pp.sharding
 // CHECK: %[[COUNT:.*]] = pp.count
 // CHECK-NEXT: %[[ALL:.*]] = pp.batch_sum %[[COUNT]] {count}
-// CHECK-NEXT: pp.dropout %arg0 key %[[KEY]] : tensor<12xi64> {p = 5.000000e-01 : f64, site = 0 : i64}
+// CHECK-NEXT: pp.dropout %arg0 key %[[KEY]] : tensor<15xi64> {p = 5.000000e-01 : f64, site = 0 : i64}
 // CHECK: pp.div %{{.*}}, %[[ALL]]
 pp.plan {batch = 12 : i64, mesh = [#pp.axis<"dp" = 1>], microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
 func.func @main(%x: tensor<12xf32> {pp.input = "x"}, %y: tensor<12xi32> {pp.input = "y"}) -> tensor<f32> {

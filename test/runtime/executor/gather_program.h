@@ -61,9 +61,10 @@ inline nlohmann::json program(int ranks) {
        {"actions",
         {carriedWait(0), reader, run(update, 0, {own, own}, 0),
          collective("all_gather", 0, {"dp"}, 0, weights, all, scratch)}},
-       {"eval_actions",
-        {carriedWait(0), reader,
-         collective("broadcast", 1, {"dp"}, 0, loss, 1, scratch), wait(1)}},
+       {"eval_actions", evaluationParts({carriedWait(0), reader,
+                                         collective("broadcast", 1, {"dp"}, 0,
+                                                    loss, 1, scratch),
+                                         wait(1)})},
        {"predicted",
         {{"launches", 2}, {"flops", 0}, {"bytes_sent", 8 * (all - shard)}}}}};
   return result;

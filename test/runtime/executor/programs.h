@@ -18,7 +18,7 @@ inline constexpr int rows = 36, features = 3;
 /// Offsets in the arena; all numbers are f64 but `mask`.
 enum Offset : int {
   stepState = 0, // and three keys
-  loss = 384,
+  loss = 512,
   count = loss + 64,
   normSquared = count + 64,
   weights = normSquared + 64,
@@ -171,7 +171,7 @@ inline nlohmann::json program(int ranks, int microbatches,
          heldInput(2, mask, 4 * mine)}},
        {"parameters", {heldParameter(0, weights, gradient)}},
        {"actions", step},
-       {"eval_actions", eval},
+       {"eval_actions", evaluationParts(eval, {prologue})},
        {"predicted",
         {{"launches", 3 * microbatches},
          {"flops", 4 * features * part * microbatches},

@@ -47,12 +47,12 @@ const Wrong wrongTransfers[] = {
      "places[0].actions[8].bytes is 760, and 'x0' has 768"},
     {"/places/0/actions/8/offset", "4096",
      "places[0].actions[8].offset is 4096: 768 bytes there end outside the "
-     "arena of 3776"},
+     "arena of 4032"},
     {"/places/0/actions/8/channel", "-1",
      "places[0].actions[8].channel is -1, not in [0, 2147483647]"},
     {"/places/0/actions/7/dead/0/bytes", "4096",
-     "places[0].actions[7].dead[0].offset is 3712: 4096 bytes there end "
-     "outside the arena of 3776"},
+     "places[0].actions[7].dead[0].offset is 3968: 4096 bytes there end "
+     "outside the arena of 4032"},
     {"/places/0/actions/7/dead/0", "[1]",
      "places[0].actions[7].dead[0] is not an object"},
     {"/places/0/actions/6/op", "\"all_reduce\"",

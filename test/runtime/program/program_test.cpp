@@ -232,7 +232,7 @@ const Wrong wrongs[] = {
      "otherwise"},
     {"/places/0/parameters/0/offset", "100032",
      "places[0].parameters[0].offset is 100032: 24 bytes there end outside the "
-     "arena of 2496"},
+     "arena of 2624"},
     {"/places/0/parameters/0/offset", "330",
      "places[0].parameters[0].offset is 330, not a multiple of 64"},
     {"/places/0/parameters/0/gradient", "-2",
@@ -240,8 +240,8 @@ const Wrong wrongs[] = {
     {"/places/0/norm", "", "places[0].norm is missing"},
     {"/places/0/norm", "4", "places[0].norm is 4, not a multiple of 8"},
     {"/places/0/step_state/offset", "2432",
-     "places[0].step_state.offset is 2432: 192 bytes there end outside the "
-     "arena of 2496"},
+     "places[0].step_state.offset is 2432: 216 bytes there end outside the "
+     "arena of 2624"},
     {"/places/0/predicted/flops", "", "places[0].predicted.flops is missing"},
 };
 INSTANTIATE_TEST_SUITE_P(All, ProgramErrors, testing::ValuesIn(wrongs));
@@ -267,8 +267,8 @@ const Wrong wrongAddresses[] = {
      R"([{"axis": "dp", "stride": 8}, {"axis": "dp", "stride": 8}])",
      "places[0].actions[17].args[0].strides[1].axis is 'dp' a second time"},
     {"/places/0/actions/17/args/0/strides/0/stride", "4096",
-     "places[0].actions[17].args[0] is 4672 on the last rank: 0 bytes there "
-     "end outside the arena of 2496"},
+     "places[0].actions[17].args[0] is 4800 on the last rank: 0 bytes there "
+     "end outside the arena of 2624"},
     {"/places/0/parameters/0/offset",
      R"({"base": 320, "strides": [{"axis": "dp", "stride": 8}]})",
      "places[0].parameters[0].offset.strides[0].stride is 8, not a multiple of "
@@ -397,7 +397,7 @@ TEST(ProgramErrors, Version) {
   json document = least_squares::program(1, 1);
   document["abi"] = 1;
   EXPECT_EQ(errorOf(document),
-            "program: abi is 1, and this runtime has 9: compile the model "
+            "program: abi is 1, and this runtime has 10: compile the model "
             "again with the ppopt that the runtime belongs to");
 }
 

@@ -197,9 +197,9 @@ const Wrong wrongs[] = {
      "places[0].parameters[3].shard.elements is 0, not in [1, "
      "72057594037927936]"},
     // Half of the bucket and one element, 539 in all, has the first rank.
-    {"/places/0/parameters/3/states/1/offset", "11584",
-     "places[0].parameters[3].states[1].offset is 11584: 2156 bytes there end "
-     "outside the arena of 13696"},
+    {"/places/0/parameters/3/states/1/offset", "11648",
+     "places[0].parameters[3].states[1].offset is 11648: 2156 bytes there end "
+     "outside the arena of 13760"},
     {"/places/1/parameters/3/shard",
      R"({"of": "states", "axes": ["dp"], "elements": 5, "first": 0})",
      "places[1].parameters[3].shard.of is states, but the parameter has no "

@@ -269,7 +269,7 @@ def PP_TokenLossGradOp : PP_ModelOp<"token_loss_grad", [PP_IndexSpace, PP_Decomp
   let hasVerifier = 1;
 }
 
-def PP_CountOp : PP_ModelOp<"count", [PP_Space, PP_Decompose]> {
+def PP_CountOp : PP_ModelOp<"count", [PP_CountedSpace, PP_Decompose]> {
   let summary = "how many targets are not `ignore_index`";
   let description = [{
     If the targets follow from the model's inputs alone, a batch in which the count is zero is skipped.

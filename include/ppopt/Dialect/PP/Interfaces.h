@@ -101,8 +101,9 @@ struct IndexRange {
   std::optional<int64_t> ignoreIndex;
 };
 
+/// `Model`: before autodiff. `Train`: at the end of phase train, a mean.
 /// `Never`: the op is elementary.
-enum class DecomposeAt { Model, Kernel, Never };
+enum class DecomposeAt { Model, Train, Kernel, Never };
 
 /// Emits the read of operand `operand` at `index`.
 using ElementReader =

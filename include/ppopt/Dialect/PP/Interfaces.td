@@ -42,6 +42,10 @@ def PP_IterationSpaceOpInterface : OpInterface<"IterationSpaceOpInterface"> {
       unchanged from the model's inputs; the task that contains the op checks all others.
     }], "::std::optional<::mlir::pp::IndexRange>", "getIndexRange", (ins "unsigned":$operand),
     /*methodBody=*/"", /*defaultImplementation=*/"return ::std::nullopt;">,
+    InterfaceMethod<[{
+      Returns what adds nothing in an operand that a loop of kind sum runs over.
+    }], "int64_t", "getNeutralElement", (ins),
+    /*methodBody=*/"", /*defaultImplementation=*/"return 0;">,
   ];
 }
 

@@ -35,6 +35,7 @@ defvar PP_Space = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface>;
 defvar PP_LinearSpace = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["isLinearIn"]>;
 defvar PP_IndexSpace = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["isLinearIn", "getIndexRange"]>;
 defvar PP_TableSpace = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["isLinearIn", "getIndexRange", "localize", "needsRandomKey"]>;
+defvar PP_CountedSpace = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["getNeutralElement"]>;
 defvar PP_MovedSpace = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["isLinearIn", "localize"]>;
 defvar PP_TiledSpace = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["isLinearIn", "localize", "needsRandomKey"]>;
 defvar PP_Adjoint = DeclareOpInterfaceMethods<PP_DifferentiableOpInterface>;
@@ -437,7 +438,7 @@ def PP_ReduceOp : PP_ModelOp<"reduce", [PP_Infer, PP_LinearSpace, PP_Adjoint, PP
   let summary = "sum, mean or maximum over dimensions";
   let description = [{
     `dims` are increasing; with `keep_dims` they stay with size 1. A mean is a composite: a sum times a constant, one over
-    the global count. Elements that equal the maximum share its gradient equally. Sums and maxima do not decompose: they are the kernel
+    the global count, from the end of phase `train` on. Elements that equal the maximum share its gradient equally. Sums and maxima do not decompose: they are the kernel
     emitter's one reduction.
 
     Example:

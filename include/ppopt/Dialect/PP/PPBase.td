@@ -383,6 +383,8 @@ def PP_ShardingAttr : PP_Attr<"Sharding", "sharding"> {
     bool isWhole() const { return getCuts().empty() && getSums().empty() && getMaxima().empty(); }
     /// Whether the value is a partial result over some axis.
     bool isPartial() const { return !getSums().empty() || !getMaxima().empty(); }
+    /// Returns the sharding over all other axes.
+    ShardingAttr without(::llvm::StringRef axis) const;
   }];
 }
 def PP_Shardings : TypedArrayAttrBase<PP_ShardingAttr, "shardings">;

@@ -290,6 +290,44 @@ def PP_BatchSumOp : PP_ModelOp<"batch_sum", [SameOperandsAndResultType]> {
   let assemblyFormat = "$partial attr-dict `:` type($partial)";
 }
 
+def PP_MaskRowsOp : PP_ModelOp<"mask_rows", [PP_TiledSpace, PP_Element, AllTypesMatch<["x", "result"]>]> {
+  let summary = "`x` where the row of the batch counts, else `fill`";
+  let opDocGroup = PP_InternalOps;
+  let description = [{
+    Index i of dimension `dim` is of row (i mod `period`) / (`period` / `rows`) of the batch's `rows`. The last batch of an evaluation may have fewer rows
+    that count: the first ones, as many as the random key says. In training all of them count.
+
+    Example:
+
+    ```mlir
+    %counted = pp.mask_rows %losses {dim = 0 : i64, period = 8 : i64, rows = 8 : i64} : tensor<8x4xf32>
+    ```
+  }];
+  let arguments = (ins PP_NumberTensor:$x, Optional<PP_IntTensor>:$key, PP_I64Attr:$dim, PP_I64Attr:$period, PP_I64Attr:$rows,
+                       DefaultValuedOptionalAttr<PP_I64Attr, "0">:$fill, OptionalAttr<PP_TileAttr>:$tile);
+  let results = (outs PP_NumberTensor:$result);
+  let assemblyFormat = "$x (`key` $key^ `:` type($key))? attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
+def PP_EvaluationShareOp : PP_ModelOp<"evaluation_share", [PP_TiledSpace, PP_Element, AllTypesMatch<["x", "result"]>]> {
+  let summary = "one batch's share of a value that an evaluation sums over its batches";
+  let opDocGroup = PP_InternalOps;
+  let description = [{
+    With `rows`, those of a batch, `x` is a mean over them: it is scaled by `rows` over the rows of the whole evaluation. Without, `x` is the same for each
+    batch: it is divided by their number. In training it is `x`. The random key has the numbers.
+
+    Example:
+
+    ```mlir
+    %share = pp.evaluation_share %mean {rows = 8 : i64} : tensor<f32>
+    ```
+  }];
+  let arguments = (ins PP_FloatTensor:$x, Optional<PP_IntTensor>:$key, OptionalAttr<PP_I64Attr>:$rows);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$x (`key` $key^ `:` type($key))? attr-dict `:` type($x)";
+}
+
 def PP_AccumulateOp : PP_ModelOp<"accumulate", [PP_LinearSpace, PP_Element, SameOperandsAndResultType]> {
   let summary = "accumulator + value, in place of the accumulator";
   let opDocGroup = PP_InternalOps;

@@ -9,22 +9,24 @@
 namespace mlir::pp {
 
 /// The elements of the random key, which are the fields of ppopt_key. From
-/// `Coordinates` on they are the rank's coordinates on the axes of the mesh, in
-/// their order.
+/// `Coordinates` up to `Rows` they are the rank's coordinates on the axes of
+/// the mesh, in their order.
 enum class KeyElement : int64_t {
   Seed,
   Step,
   Training,
   Microbatch,
-  Coordinates
+  Coordinates,
+  Rows = Coordinates + ppopt::geometry::mostAxes,
+  AllRows,
+  Batches
 };
 
 constexpr int64_t indexOf(KeyElement element) {
   return static_cast<int64_t>(element);
 }
 
-inline constexpr int64_t kKeyElements =
-    indexOf(KeyElement::Coordinates) + ppopt::geometry::mostAxes;
+inline constexpr int64_t kKeyElements = indexOf(KeyElement::Batches) + 1;
 
 inline RankedTensorType getKeyType(MLIRContext *context) {
   return RankedTensorType::get({kKeyElements}, IntegerType::get(context, 64));

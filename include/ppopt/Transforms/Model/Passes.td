@@ -67,18 +67,18 @@ def InsertPlan : Pass<"pp-insert-plan", "::mlir::ModuleOp"> {
 def DecomposeModel : Pass<"pp-decompose-model", "::mlir::ModuleOp"> {
   let summary = "Replaces compositions that have no gradient of their own";
   let description = [{
-    Runs while shapes are global: the count of a mean is that of the global batch. Afterwards every
-    op is differentiable or carries no gradient.
+    Afterwards every op is differentiable or carries no gradient. Means over f32 and f64 stay until
+    `pp-extend-evaluation`.
 
     ```mlir
     %l = pp.mse %x, %y : tensor<8x4xf32>, tensor<8x4xf32>      // before
     %0 = pp.sub %x, %y : tensor<8x4xf32>, tensor<8x4xf32>      // after
     %1 = pp.mul %0, %0 : tensor<8x4xf32>, tensor<8x4xf32>
-    %2 = pp.reduce sum %1 [0, 1] : tensor<8x4xf32>
-    %c = pp.constant dense<3.125000e-02> : tensor<f32>
-    %l = pp.mul %2, %c : tensor<f32>, tensor<f32>
+    %l = pp.reduce mean %1 [0, 1] : tensor<8x4xf32>
     ```
   }];
+  let options = [Option<"means", "means", "bool", /*default=*/"false",
+                        "means too become sums times one over the count: nothing is trained or evaluated">];
 }
 
 def MixPrecision : Pass<"pp-mix-precision", "::mlir::ModuleOp"> {

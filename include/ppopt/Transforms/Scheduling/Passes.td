@@ -95,6 +95,26 @@ def InsertCollectives : Pass<"pp-insert-collectives", "::mlir::ModuleOp"> {
   }];
 }
 
+def OrderEvaluation : Pass<"pp-order-evaluation", "::mlir::ModuleOp"> {
+  let summary = "Puts together what an evaluation repeats for each of its batches";
+  let description = [{
+    An evaluation is over the rows of several batches. All of them go through the prologues, level
+    by level, before the first forward, so that sums of inputs are complete; the collectives of
+    these sums and of the loss are done once. Transfers that start before the last sum of inputs is
+    complete start after it, and the sum of the loss is last. Training schedules stay as they are.
+
+    ```mlir
+    pp.start 4 all_reduce over <["pp"]> channel 1 #pp.role<global, "g0">
+    pp.recv 1 @x0 microbatch 0 slot -1                                    // before
+    pp.wait 4
+
+    pp.start 4 all_reduce over <["pp"]> channel 1 #pp.role<global, "g0">
+    pp.wait 4
+    pp.recv 1 @x0 microbatch 0 slot -1                                    // after
+    ```
+  }];
+}
+
 def BindOperands : Pass<"pp-bind-operands", "::mlir::ModuleOp"> {
   let summary = "Says where the operands of runs are";
   let description = [{

@@ -21,6 +21,37 @@ def ResizeBatch : Pass<"pp-resize-batch", "::mlir::ModuleOp"> {
                  Option<"parts", "parts", "int64_t", /*default=*/"1", "the entry gets this part of the rows">];
 }
 
+def ChooseEvaluation : Pass<"pp-choose-evaluation", "::mlir::ModuleOp"> {
+  let summary = "Decides whether an evaluation is over rows or over whole batches";
+  let description = [{
+    An evaluation is one batch of all its rows, whichever batch they are computed in. This needs rows that can be computed apart, which is tried as by
+    `pp-propagate-shardings` with single rows. Otherwise the plan gets the reason (`mixes_rows`), and evaluations are means over whole batches. Changes the
+    plan alone.
+
+    ```mlir
+    pp.plan {mesh = [], batch = 8 : i64, ...}                     // before
+    pp.plan {mesh = [], batch = 8 : i64, evaluates_rows, ...}     // after
+    ```
+  }];
+}
+
+def ExtendEvaluation : Pass<"pp-extend-evaluation", "::mlir::ModuleOp"> {
+  let summary = "Lets the forward evaluate a part of many rows; decomposes means";
+  let description = [{
+    With the plan's `evaluates_rows`: where the forward sums over rows, those that do not count are masked (the last batch may be partial), and a mean over rows
+    becomes a share of the mean over all rows of the evaluation. Then every mean is a sum times a constant: shapes are still global.
+
+    ```mlir
+    %l = pp.reduce mean %x [0] : tensor<8xf32>                                                  // before
+
+    %m = pp.mask_rows %x {dim = 0 : i64, period = 8 : i64, rows = 8 : i64} : tensor<8xf32>      // after
+    %s = pp.reduce sum %m [0] : tensor<8xf32>
+    %p = pp.mul %s, %eighth : tensor<f32>, tensor<f32>
+    %l = pp.evaluation_share %p {rows = 8 : i64} : tensor<f32>
+    ```
+  }];
+}
+
 def DecomposeSharded : Pass<"pp-decompose-sharded", "::mlir::ModuleOp"> {
   let summary = "Decomposes composites along whose rows an axis of the model cuts";
   let description = [{

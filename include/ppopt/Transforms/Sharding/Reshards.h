@@ -14,8 +14,10 @@ void insertReshards(func::FuncOp entry, ShardingTable &table);
 ReshardOp createReshard(OpBuilder &builder, Value value, Sharding to,
                         int64_t bytes, ShardingTable &table);
 
-/// Replaces the reshards over batch axes.
-void lowerReshards(func::FuncOp entry, ShardingTable &table);
+/// Replaces the reshards over batch axes. With `evaluatesRows`, what counts
+/// once in a sum over the batch counts once in an evaluation of many batches.
+void lowerReshards(func::FuncOp entry, ShardingTable &table,
+                   bool evaluatesRows);
 
 /// Gives every value its local type. `sizeOf` returns the local size of a
 /// dimension.

@@ -15,6 +15,10 @@ namespace mlir::pp {
 /// error if there is none.
 FailureOr<int64_t> getModelBatch(func::FuncOp entry);
 
+/// Returns an axis that cuts a batch of `rows` rows into single ones: no rank
+/// has a coordinate on it.
+ShardingAxis getRowAxis(MLIRContext *context, int64_t rows);
+
 /// Finds for every value of an entry in phase train how it is cut, and for
 /// every op how it cuts its loops and what it reads its operands as. Changes
 /// nothing.
@@ -33,6 +37,9 @@ public:
   /// The batch gets another size and is not split: the only axis is the row
   /// number. Sums over the batch are complete and rows may mix.
   bool isResize = false;
+
+  /// Nobody asked for this split: errors give no advice.
+  bool isTrial = false;
 
   /// Emits an error and fails if there is no valid sharding.
   LogicalResult run();

@@ -1,0 +1,57 @@
+//===- ChooseEvaluation.cpp - What an evaluation is over ------------------===//
+//
+// An evaluation is one batch of all its rows, computed a few rows at a time, if
+// each row can be computed apart. This is tried with an axis of single rows.
+// Changes nothing but the plan's `evaluates_rows` and `mixes_rows`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Sharding/Passes.h"
+#include "ppopt/Transforms/Sharding/ShardingPropagation.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_CHOOSEEVALUATION
+#include "ppopt/Transforms/Sharding/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// Returns why the rows can't be computed apart; an empty text if they can.
+static std::string whyNotByRows(func::FuncOp entry, int64_t rows) {
+  if (rows == 1)
+    return "a batch has one row, so that nothing tells rows from batches";
+  std::string why;
+  ScopedDiagnosticHandler first(entry.getContext(), [&](Diagnostic &diag) {
+    if (why.empty()) {
+      std::string source = spellSource(diag.getLocation());
+      why = (source.empty() ? "" : source + ": ") + diag.str();
+    }
+    return success();
+  });
+  ShardingPropagation propagation(
+      entry, ShardingAxes(getRowAxis(entry.getContext(), rows)));
+  propagation.isTrial = true;
+  return succeeded(propagation.run()) ? "" : why;
+}
+
+namespace {
+
+struct ChooseEvaluation : pp::impl::ChooseEvaluationBase<ChooseEvaluation> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> entry = findEntry(getOperation());
+    FailureOr<PlanOp> plan = findPlan(getOperation());
+    if (failed(entry) || failed(plan))
+      return signalPassFailure();
+    FailureOr<int64_t> rows = getModelBatch(*entry);
+    if (failed(rows))
+      return signalPassFailure();
+    std::string why = whyNotByRows(*entry, *rows);
+    plan->setEvaluatesRows(why.empty());
+    if (!why.empty())
+      plan->setMixesRows(why);
+  }
+};
+
+} // namespace

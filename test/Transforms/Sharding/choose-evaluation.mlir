@@ -1,0 +1,41 @@
+// Rows that can be computed apart are evaluated apart; where they meet, the plan says where.
+// RUN: ppopt opt %s --pp-choose-evaluation --split-input-file | FileCheck %s
+
+// CHECK: pp.plan {{{.*}}evaluates_rows
+// CHECK-NOT: mixes_rows
+pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 4 : i64, microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+func.func @apart(%x: tensor<4x3xf32> {pp.input = "x"}) -> tensor<f32> {
+  %0 = pp.place 0 stage 0 -> tensor<f32> {
+    %l = pp.reduce mean %x [0, 1] : tensor<4x3xf32>
+    pp.yield %l : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// CHECK: pp.plan {
+// CHECK-NOT: evaluates_rows
+// CHECK-SAME: mixes_rows = "{{.*}}choose-evaluation.mlir:[[# @LINE + 4]]:10: 'pp.matmul' op can't be split over the batch: {{[^;]*}}"
+pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 4 : i64, microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+func.func @meet(%x: tensor<4x3xf32> {pp.input = "x"}) -> tensor<f32> {
+  %0 = pp.place 0 stage 0 -> tensor<f32> {
+    %s = pp.matmul %x, %x {transpose_rhs} : tensor<4x3xf32>, tensor<4x3xf32>
+    %e = pp.exp %s : tensor<4x4xf32>
+    %l = pp.reduce mean %e [0, 1] : tensor<4x4xf32>
+    pp.yield %l : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// CHECK: mixes_rows = "a batch has one row
+pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 1 : i64, microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+func.func @one(%x: tensor<1x3xf32> {pp.input = "x"}) -> tensor<f32> {
+  %0 = pp.place 0 stage 0 -> tensor<f32> {
+    %l = pp.reduce mean %x [0, 1] : tensor<1x3xf32>
+    pp.yield %l : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}
