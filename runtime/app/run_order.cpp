@@ -46,8 +46,7 @@ std::vector<std::pair<std::string, std::string>> describeFacts(const Job &job) {
 }
 
 std::string readFile(const std::string &path) try {
-  MappedFile file(path);
-  return {reinterpret_cast<const char *>(file.data()), size_t(file.size())};
+  return std::string(MappedFile(path).text());
 } catch (const Error &error) {
   throw Error("--replay: {}", error.what());
 }

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <thread>
 
+#include <ctime>
 using namespace ppopt::train;
 
 namespace {
@@ -209,6 +210,21 @@ TEST(TokenFiles, ReadsEachFormat) {
   EXPECT_EQ(tokensOf(folder.write("raw", raw), TokenFormat::Uint16),
             (Tokens{1, 50256, 3}));
   std::string gpt2 = llmcFile<uint16_t>(20240520, 1, {50256, 2});
+TEST(Safetensors, HeadersAreReadInLinearTime) {
+  constexpr int tensors = 100000;
+  std::string header;
+  for (int i = 0; i < tensors; ++i)
+    header += fmt::format(
+        R"({}"t{}":{{"dtype":"U8","shape":[1],"data_offsets":[{},{}]}})",
+        i == 0 ? "{" : ",", i, i, i + 1);
+  TemporaryFolder folder;
+  std::string path = folder.write("a", withHeader(header + "}", tensors));
+  std::clock_t begin = std::clock();
+  EXPECT_EQ(SafetensorsFile{path}.tensors().size(), size_t(tensors));
+  // Quadratic time is minutes, linear time less than one of these seconds.
+  EXPECT_LT(double(std::clock() - begin) / CLOCKS_PER_SEC, 30);
+}
+
   std::string llama = llmcFile<uint32_t>(20240801, 7, {128255, 70000, 5});
   for (TokenFormat format : {TokenFormat::Bytes, TokenFormat::Uint16}) {
     EXPECT_EQ(tokensOf(folder.write("gpt2.bin", gpt2), format),
