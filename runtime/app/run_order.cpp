@@ -10,12 +10,12 @@
 #include "executor/serving.h"
 #include "executor/trainers.h"
 #include "files/output_target.h"
+#include "files/system_error.h"
 #include "files/whole_file.h"
 
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -130,7 +130,7 @@ void RunOrder::apply(runtime::Serving &serving) const {
 
 void RunOrder::append(const std::string &text) {
   if (file_ >= 0 && !writeAll(file_, text.data(), text.size()))
-    throw Error("--record {}: cannot write: {}", path_, std::strerror(errno));
+    throw Error("--record {}: cannot write: {}", path_, describeError(errno));
 }
 
 void RunOrder::write(runtime::Serving &serving, int64_t end) {

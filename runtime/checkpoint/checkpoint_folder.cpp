@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint_manifest.h"
+#include "files/system_error.h"
 #include "files/whole_file.h"
 
 #include <fmt/format.h>
@@ -12,7 +13,6 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -111,7 +111,7 @@ FolderLock::FolderLock(const std::string &folder) : folder_(folder) {
       ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (descriptor_ < 0)
     throw Error("--checkpoint {}: cannot write to the folder: {}", folder,
-                std::strerror(errno));
+                describeError(errno));
   ::fchmod(descriptor_, 0600);
   // On a file system without locks, save without excluding a second run.
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
@@ -131,7 +131,7 @@ std::string FolderLock::mark() {
   if (::ftruncate(descriptor_, 0) != 0 ||
       ::pwrite(descriptor_, mark.data(), kMarkBytes, 0) != ssize_t(kMarkBytes))
     throw Error("--checkpoint {}: cannot write to the folder: {}", folder_,
-                std::strerror(errno));
+                describeError(errno));
   return mark;
 }
 

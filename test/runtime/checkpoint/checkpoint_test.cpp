@@ -324,7 +324,9 @@ TEST(BackgroundThread, BeyondALimitOfSizesIsAnError) {
   });
   thread.wait([] {});
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-  EXPECT_EQ(thread.error(), path + ": cannot write: File too large");
+  EXPECT_EQ(thread.error(),
+            path + ": cannot write: File too large: the limit of file sizes "
+                   "(ulimit -f) is 4096 bytes");
 }
 
 //===----------------------------------------------------------------------===//
