@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/usage_error.h"
 
+#include "data/safetensors.h"
+#include "observe/log_file.h"
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -155,3 +157,5 @@ Job::Job(const Program &program, const Options &options,
 }
 
 } // namespace ppopt::train
+  if (rank.value_or(0) == 0)
+    checkNoLog(options);
