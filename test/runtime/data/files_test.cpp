@@ -1,6 +1,7 @@
 //===- files_test.cpp - safetensors and token files -----------------------===//
 
 #include "app/agreement.h"
+#include "base/list_files.h"
 #include "data/guarded_copy.h"
 #include "data/safetensors.h"
 #include "data/token_files.h"
@@ -20,6 +21,8 @@ namespace {
 
 //===----------------------------------------------------------------------===//
 // What ranks have in common
+namespace fs = std::filesystem;
+
 //===----------------------------------------------------------------------===//
 
 TEST(Agreement, AFingerprintTellsContentsAndSizesApart) {
@@ -343,6 +346,67 @@ TEST(TokenWindows, AreReadOfMoreFilesThanAreMapped) {
 constexpr uint64_t kLong = 3 * 4096 + 100;
 
 TEST(ChangedFiles, ShrinkToAnError) {
+TEST(ListFiles, FollowsLinks) {
+  TemporaryFolder folder;
+  folder.write("data/a", "");
+  folder.write("data/.hidden/no", "");
+  folder.write("elsewhere/in/b", "");
+  folder.write("c", "");
+  fs::create_directory_symlink("../elsewhere", folder.path("data/link"));
+  fs::create_symlink(folder.path("c"), folder.path("data/c"));
+  fs::create_directory_symlink("data", folder.path("given"));
+  for (const char *given : {"data", "data/", "given"})
+    EXPECT_EQ(listFiles({folder.path(given)}, "--data").size(), 3u) << given;
+  EXPECT_EQ(listFiles({folder.path("data")}, "--data")[2],
+            folder.path("data/link/in/b"));
+  // A folder that two links lead to has its files twice, also without a ring.
+  fs::create_directory_symlink("../elsewhere/in", folder.path("data/more"));
+  EXPECT_ERROR(listFiles({folder.path("data")}, "--data"),
+               fmt::format("--data: {0}/link/in/b and {0}/more/b are the same "
+                           "file",
+                           folder.path("data")));
+}
+
+TEST(ListFiles, FindsAFileThatIsThereTwice) {
+  TemporaryFolder folder;
+  folder.write("data/a", "");
+  auto refuses = [&](const std::vector<std::string> &paths) {
+    EXPECT_ERROR(listFiles(paths, "--data"),
+                 fmt::format("--data: {} and {} are the same file",
+                             folder.path("data/a"), folder.path("data/b")));
+    fs::remove(folder.path("data/b"));
+  };
+  fs::create_symlink("a", folder.path("data/b"));
+  refuses({folder.path("data")});
+  fs::create_hard_link(folder.path("data/a"), folder.path("data/b"));
+  refuses({folder.path("data")});
+  fs::create_symlink("a", folder.path("data/b"));
+  refuses({folder.path("data/b"), folder.path("data/a")});
+}
+
+TEST(ListFiles, NamesLinksThatLeadNowhere) {
+  TemporaryFolder folder;
+  auto list = [&](const std::string &extension = "") {
+    listFiles({folder.path("data")}, "--data", extension);
+  };
+  folder.write("data/in/a.safetensors", "");
+  std::string link = folder.path("data/in/x");
+  fs::create_symlink("/none/here", link);
+  EXPECT_ERROR(list(), link + ": is a link to /none/here, which leads nowhere");
+  // It may have been a folder.
+  EXPECT_ERROR(list(".safetensors"), "leads nowhere");
+  fs::rename(link, link + ".txt");
+  list(".safetensors");
+  EXPECT_ERROR(list(), "leads nowhere");
+  fs::remove(link + ".txt");
+  fs::create_directory_symlink("..", link);
+  EXPECT_ERROR(list(),
+               "--data: " + link + " is a link to a folder that it is in");
+  fs::remove(link);
+  fs::create_symlink("x", link);
+  EXPECT_ERROR(list(), link + ": is a link to x, which leads nowhere");
+}
+
   // To whole pages that are gone, and within a page, whose rest reads as zeros.
   for (uint64_t left : {uint64_t{0}, uint64_t{10}, uint64_t{4096}, kLong - 1}) {
     SCOPED_TRACE(left);
