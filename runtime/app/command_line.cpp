@@ -10,6 +10,7 @@
 #include "data/safetensors.h"
 #include "generate/bpe_tokenizer.h"
 #include "ppopt/launch.h"
+#include "ppopt/shell_word.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -368,7 +369,7 @@ std::string examples(const Program &program, const std::string &executable) {
                   "      one process per rank on this machine (also as root, "
                   "and with fewer "
                   "cores than\n      ranks)\n",
-                  executable, samples,
+                  shellCommand(executable), samples,
                   program.plan.ranks() == 1 ? "the only rank runs"
                                             : "all ranks run as threads",
                   program.plan.ranks(), launchAsRoot, launchOversubscribed,

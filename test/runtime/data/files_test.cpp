@@ -5,6 +5,8 @@
 #include "data/guarded_copy.h"
 #include "data/safetensors.h"
 #include "data/token_files.h"
+#include "ppopt/shell_word.h"
+#include "ppopt/utf8.h"
 #include "train_files.h"
 
 #include <gtest/gtest.h>
@@ -53,6 +55,34 @@ TEST(Agreement, TheFirstDifferenceIsNamed) {
             "--seed: 3 / 4");
   EXPECT_EQ(findDifference(facts, {{"--lr", "0.1"}}), "--seed: 3 / not given");
   EXPECT_EQ(findDifference({{"--lr", "0.1"}}, facts), "--seed: not given / 3");
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+TEST(Utf8, OtherBytesAreEscaped) {
+  for (const char *text : {"", "plain", "\xc3\xa4", "\xe2\x82\xac",
+                           "\xf0\x9f\x98\x80", "\x7f\\x41"})
+    EXPECT_EQ(ppopt::escapeNonUtf8(text), text);
+  EXPECT_EQ(ppopt::escapeNonUtf8("l\xe4tin"), "l\\xE4tin");
+  // Cut short, overlong, a surrogate, beyond the last character.
+  EXPECT_EQ(ppopt::escapeNonUtf8("\xe2\x82"), "\\xE2\\x82");
+  EXPECT_EQ(ppopt::escapeNonUtf8("\xc0\x80"), "\\xC0\\x80");
+  EXPECT_EQ(ppopt::escapeNonUtf8("\xed\xa0\x80"), "\\xED\\xA0\\x80");
+  EXPECT_EQ(ppopt::escapeNonUtf8("\xf4\x90\x80\x80"), "\\xF4\\x90\\x80\\x80");
+}
+
+TEST(ShellWord, IsQuotedWhereItMustBe) {
+  EXPECT_EQ(ppopt::shellWord("--mesh=dp=2,pp=2"), "--mesh=dp=2,pp=2");
+  EXPECT_EQ(ppopt::shellWord(""), "''");
+  EXPECT_EQ(ppopt::shellWord("a b"), "'a b'");
+  EXPECT_EQ(ppopt::shellWord("it's"), "'it'\\''s'");
+  EXPECT_EQ(ppopt::shellWord("~$*\n"), "'~$*\n'");
+  EXPECT_EQ(ppopt::shellCommand("./train"), "./train");
+  EXPECT_EQ(ppopt::shellCommand("a b/train"), "'a b/train'");
+  // Not an assignment before the command --data.
+  EXPECT_EQ(ppopt::shellCommand("lr=1/train"), "'lr=1/train'");
 }
 
 //===----------------------------------------------------------------------===//
