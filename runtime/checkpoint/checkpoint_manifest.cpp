@@ -22,7 +22,7 @@ constexpr const char *kFormat = "ppopt checkpoint";
 json describeSamples(const Manifest &manifest) {
   json files = json::array();
   for (const SampleFile &file : manifest.samples.files)
-    files.push_back({{"path", file.path},
+    files.push_back({{"path", escapeNonUtf8(file.path)},
                      {"bytes", file.bytes},
                      {"written", file.written}});
   return {{"order", manifest.samples.order},
