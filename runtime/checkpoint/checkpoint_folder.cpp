@@ -56,12 +56,20 @@ bool isLeftOver(const std::string &name) {
           name.find(kRemoved) != std::string::npos);
 }
 
+bool isMissing(const std::error_code &error) {
+  return error == std::errc::no_such_file_or_directory ||
+         error == std::errc::not_a_directory;
+}
+
+/// Returns what is in a folder; nothing if it does not exist. Throws Error.
 std::vector<fs::path> entriesOf(const std::string &folder) {
   std::vector<fs::path> entries;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error))
     entries.push_back(entry->path());
+  if (error && !isMissing(error))
+    throw Error("{}: cannot list the folder: {}", folder, error.message());
   return entries;
 }
 
@@ -93,10 +101,15 @@ bool isNameInCheckpoints(std::string_view path) {
 std::vector<CheckpointEntry> listCheckpoints(const std::string &folder) {
   std::vector<CheckpointEntry> checkpoints;
   for (const fs::path &entry : entriesOf(folder)) {
-    std::error_code error;
     auto step = stepOf(entry.filename().string());
-    if (step && fs::exists(entry / kManifestName, error))
-      checkpoints.push_back({*step, entry.string()});
+    if (!step)
+      continue;
+    std::error_code error;
+    bool isThere = fs::exists(entry / kManifestName, error);
+    if (isThere)
+      checkpoints.push_back({*step, entry.string(), ""});
+    else if (error && !isMissing(error))
+      checkpoints.push_back({*step, entry.string(), error.message()});
   }
   std::sort(checkpoints.begin(), checkpoints.end(),
             [](const auto &a, const auto &b) { return a.step < b.step; });
@@ -175,8 +188,13 @@ void removePartial(const std::string &partial) {
 
 void removeOlder(const std::string &folder, int64_t keep, int64_t newest) {
   std::vector<CheckpointEntry> checkpoints = listCheckpoints(folder);
-  while (!checkpoints.empty() && checkpoints.back().step > newest)
-    checkpoints.pop_back(); // renamed by someone else
+  auto isNone = [&](const CheckpointEntry &entry) {
+    return entry.step > newest // renamed by someone else
+           || !entry.unreadable.empty();
+  };
+  checkpoints.erase(
+      std::remove_if(checkpoints.begin(), checkpoints.end(), isNone),
+      checkpoints.end());
   for (size_t i = 0; i + keep < checkpoints.size(); ++i) {
     std::string aside =
         fmt::format("{}/.{}{}{}", folder, checkpointName(checkpoints[i].step),
