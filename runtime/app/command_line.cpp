@@ -3,9 +3,9 @@
 #include "app/command_line.h"
 
 #include "app/flag_combinations.h"
+#include "app/flag_hints.h"
 #include "app/flags.h"
 #include "base/list_files.h"
-#include "base/nearest_name.h"
 #include "checkpoint/checkpoint_folder.h"
 #include "data/safetensors.h"
 #include "generate/bpe_tokenizer.h"
@@ -336,10 +336,8 @@ void addTestFlags(Flags &flags, Options &options) {
   for (const CLI::Option *option : app.get_options())
     known.push_back(option->get_name());
   std::string name = given.substr(0, given.find('='));
-  std::string nearest = nearestName(name, known);
-  throw UsageError(
-      "unknown flag '{}'{} (--help lists the flags)", name,
-      nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
+  throw UsageError("unknown flag '{}'{} (--help lists the flags)", name,
+                   hintForFlag(name, known));
 }
 
 std::string describeUse(const Program &program) {

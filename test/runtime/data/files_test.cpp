@@ -13,18 +13,18 @@
 
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <thread>
 
-#include <ctime>
 using namespace ppopt::train;
 
 namespace {
 
-//===----------------------------------------------------------------------===//
-// What ranks have in common
 namespace fs = std::filesystem;
 
+//===----------------------------------------------------------------------===//
+// What ranks have in common
 //===----------------------------------------------------------------------===//
 
 TEST(Agreement, AFingerprintTellsContentsAndSizesApart) {
@@ -210,6 +210,21 @@ TEST(Safetensors, RefusesMalformedFiles) {
   EXPECT_ERROR(SafetensorsFile{folder.path(".")}, "not a regular file");
 }
 
+TEST(Safetensors, HeadersAreReadInLinearTime) {
+  constexpr int tensors = 100000;
+  std::string header;
+  for (int i = 0; i < tensors; ++i)
+    header += fmt::format(
+        R"({}"t{}":{{"dtype":"U8","shape":[1],"data_offsets":[{},{}]}})",
+        i == 0 ? "{" : ",", i, i, i + 1);
+  TemporaryFolder folder;
+  std::string path = folder.write("a", withHeader(header + "}", tensors));
+  std::clock_t begin = std::clock();
+  EXPECT_EQ(SafetensorsFile{path}.tensors().size(), size_t(tensors));
+  // Quadratic time is minutes, linear time less than one of these seconds.
+  EXPECT_LT(double(std::clock() - begin) / CLOCKS_PER_SEC, 30);
+}
+
 //===----------------------------------------------------------------------===//
 // Token files
 //===----------------------------------------------------------------------===//
@@ -243,21 +258,6 @@ TEST(TokenFiles, ReadsEachFormat) {
   EXPECT_EQ(tokensOf(folder.write("raw", raw), TokenFormat::Uint16),
             (Tokens{1, 50256, 3}));
   std::string gpt2 = llmcFile<uint16_t>(20240520, 1, {50256, 2});
-TEST(Safetensors, HeadersAreReadInLinearTime) {
-  constexpr int tensors = 100000;
-  std::string header;
-  for (int i = 0; i < tensors; ++i)
-    header += fmt::format(
-        R"({}"t{}":{{"dtype":"U8","shape":[1],"data_offsets":[{},{}]}})",
-        i == 0 ? "{" : ",", i, i, i + 1);
-  TemporaryFolder folder;
-  std::string path = folder.write("a", withHeader(header + "}", tensors));
-  std::clock_t begin = std::clock();
-  EXPECT_EQ(SafetensorsFile{path}.tensors().size(), size_t(tensors));
-  // Quadratic time is minutes, linear time less than one of these seconds.
-  EXPECT_LT(double(std::clock() - begin) / CLOCKS_PER_SEC, 30);
-}
-
   std::string llama = llmcFile<uint32_t>(20240801, 7, {128255, 70000, 5});
   for (TokenFormat format : {TokenFormat::Bytes, TokenFormat::Uint16}) {
     EXPECT_EQ(tokensOf(folder.write("gpt2.bin", gpt2), format),
@@ -346,36 +346,6 @@ TEST(TokenWindows, DoNotDependOnTheOrderOfPaths) {
   EXPECT_ERROR(open({folder.path("x"), b, a}), "x/a is given twice");
 }
 
-TEST(TokenWindows, AreReadOfMoreFilesThanAreMapped) {
-  TemporaryFolder folder;
-  constexpr int kFiles = 3 * DataFiles::kMapped;
-  for (int i = 0; i < kFiles; ++i)
-    folder.write("data/" + std::to_string(100000 + i),
-                 std::to_string(100000 + i));
-  TokenWindows windows({folder.path("data")}, TokenFormat::Bytes, {6, 6},
-                       "--data");
-  ASSERT_EQ(windows.count(), uint64_t{kFiles});
-  // By several threads, more than half of them in files that must be mapped.
-  std::vector<std::thread> threads;
-  for (int thread = 0; thread < 4; ++thread)
-    threads.emplace_back([&windows, thread] {
-      for (int i = 0; i < 4 * kFiles; ++i) {
-        uint64_t window = (i * 7919 + thread * 101) % kFiles;
-        EXPECT_EQ(textOf(windows, window, 0, 6),
-                  std::to_string(100000 + window));
-      }
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-}
-
-//===----------------------------------------------------------------------===//
-// Files that change
-//===----------------------------------------------------------------------===//
-
-constexpr uint64_t kLong = 3 * 4096 + 100;
-
-TEST(ChangedFiles, ShrinkToAnError) {
 TEST(ListFiles, FollowsLinks) {
   TemporaryFolder folder;
   folder.write("data/a", "");
@@ -437,6 +407,36 @@ TEST(ListFiles, NamesLinksThatLeadNowhere) {
   EXPECT_ERROR(list(), link + ": is a link to x, which leads nowhere");
 }
 
+TEST(TokenWindows, AreReadOfMoreFilesThanAreMapped) {
+  TemporaryFolder folder;
+  constexpr int kFiles = 3 * DataFiles::kMapped;
+  for (int i = 0; i < kFiles; ++i)
+    folder.write("data/" + std::to_string(100000 + i),
+                 std::to_string(100000 + i));
+  TokenWindows windows({folder.path("data")}, TokenFormat::Bytes, {6, 6},
+                       "--data");
+  ASSERT_EQ(windows.count(), uint64_t{kFiles});
+  // By several threads, more than half of them in files that must be mapped.
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread)
+    threads.emplace_back([&windows, thread] {
+      for (int i = 0; i < 4 * kFiles; ++i) {
+        uint64_t window = (i * 7919 + thread * 101) % kFiles;
+        EXPECT_EQ(textOf(windows, window, 0, 6),
+                  std::to_string(100000 + window));
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+//===----------------------------------------------------------------------===//
+// Files that change
+//===----------------------------------------------------------------------===//
+
+constexpr uint64_t kLong = 3 * 4096 + 100;
+
+TEST(ChangedFiles, ShrinkToAnError) {
   // To whole pages that are gone, and within a page, whose rest reads as zeros.
   for (uint64_t left : {uint64_t{0}, uint64_t{10}, uint64_t{4096}, kLong - 1}) {
     SCOPED_TRACE(left);
