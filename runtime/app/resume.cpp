@@ -13,9 +13,9 @@ namespace {
 using runtime::Error;
 
 void makeFolder(const std::string &folder) {
-  std::error_code error;
+  std::error_code error, unknown;
   std::filesystem::create_directory(folder, error);
-  if (!std::filesystem::is_directory(folder))
+  if (!std::filesystem::is_directory(folder, unknown))
     throw Error("--checkpoint {}: cannot make the folder: {}", folder,
                 error ? error.message() : "there is a file of that name");
 }

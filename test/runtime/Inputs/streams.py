@@ -291,6 +291,20 @@ def renamed(directory):
     assert f"resumed from {folder}/step-00000003" in run("--steps", "4", "--checkpoint", folder, "--resume").stdout
 
 
+def unreadable(directory):
+    """Nobody knows whether what cannot be looked into is the newest checkpoint: no older one is taken for it."""
+    folder = os.path.join(directory, "ck")
+    run("--steps", "3", "--checkpoint", folder, "--checkpoint-every", "1")
+    newest = folder + "/step-00000009"
+    os.symlink(newest, newest)  # root cannot look into a link to itself either
+    expect(f"--resume: {newest}: cannot look into it: Too many levels of symbolic links; to continue from step 3, the one before, "
+           f"move {newest} away", "--steps", "4", "--checkpoint", folder, "--resume")
+    os.unlink(newest)
+    os.rename(folder, folder + ".moved")
+    os.symlink(folder, folder)
+    expect(f"--checkpoint {folder}: cannot", "--steps", "4", "--checkpoint", folder, "--resume")
+
+
 def memory(directory):
     """Started without a new process: the system's maximum is then also that of what was there before."""
     read, write = os.pipe()
