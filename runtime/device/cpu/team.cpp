@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <string>
 #include <sys/resource.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 
@@ -147,7 +148,15 @@ int runMain(char **argv, const std::function<int()> &body) {
       limit.rlim_cur >= threadStackBytes) // RLIM_INFINITY is
     return body();
   int status = 1;
-  std::thread([&] { status = body(); }).join();
+  try {
+    std::thread([&] { status = body(); }).join();
+  } catch (const std::system_error &error) {
+    std::fprintf(
+        stderr,
+        "error: cannot start a thread with a stack of 8 MiB (ulimit -s "
+        "is less): %s\n",
+        error.what());
+  }
   return status;
 }
 
