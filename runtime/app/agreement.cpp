@@ -60,10 +60,7 @@ std::string describeGiven(const char *flag, const std::string &path) {
 }
 
 std::string checksumOfExecutable() {
-  MappedFile file("/proc/self/exe");
-  return "checksum " +
-         Checksum::of({reinterpret_cast<const char *>(file.data()),
-                       size_t(file.size())});
+  return "checksum " + Checksum::of(MappedFile("/proc/self/exe").text());
 }
 
 /// Packs each text as its length followed by its bytes.

@@ -3,13 +3,14 @@
 #include "app/command_line.h"
 
 #include "app/flag_combinations.h"
+#include "app/flag_hints.h"
 #include "app/flags.h"
 #include "base/list_files.h"
-#include "base/nearest_name.h"
 #include "checkpoint/checkpoint_folder.h"
 #include "data/safetensors.h"
 #include "generate/bpe_tokenizer.h"
 #include "ppopt/launch.h"
+#include "ppopt/shell_word.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -341,10 +342,8 @@ void addTestFlags(Flags &flags, Options &options) {
   for (const CLI::Option *option : app.get_options())
     known.push_back(option->get_name());
   std::string name = given.substr(0, given.find('='));
-  std::string nearest = nearestName(name, known);
-  throw UsageError(
-      "unknown flag '{}'{} (--help lists the flags)", name,
-      nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
+  throw UsageError("unknown flag '{}'{} (--help lists the flags)", name,
+                   hintForFlag(name, known));
 }
 
 std::string describeUse(const Program &program) {
@@ -374,7 +373,7 @@ std::string examples(const Program &program, const std::string &executable) {
                   "      one process per rank on this machine (also as root, "
                   "and with fewer "
                   "cores than\n      ranks)\n",
-                  executable, samples,
+                  shellCommand(executable), samples,
                   program.plan.ranks() == 1 ? "the only rank runs"
                                             : "all ranks run as threads",
                   program.plan.ranks(), launchAsRoot, launchOversubscribed,

@@ -104,9 +104,10 @@ void checkMachine(const std::string &cpu,
   std::vector<std::string> missing = missingFeatures(features, machine);
   if (!missing.empty())
     throw runtime::Error(
-        "this executable was compiled for the processor '{}'; this "
-        "machine's lacks {}: compile it on this machine, or with "
-        "ppopt compile --cpu for a processor that all machines have",
+        "this executable was compiled for the processor '{}'; this machine "
+        "does not offer {}, which its processor lacks or a virtual machine "
+        "hides: compile it on this machine, or with ppopt compile --cpu for a "
+        "processor that all machines have",
         cpu, fmt::join(missing, ", "));
 }
 

@@ -18,6 +18,7 @@
 #include "executor/devices.h"
 #include "executor/messages.h"
 #include "files/standard_streams.h"
+#include "files/system_error.h"
 #include "observe/describe.h"
 #include "options/launch_command.h"
 
@@ -253,6 +254,7 @@ int expectOutput(int status) {
 int runExecutable(const CompiledProgram &compiled,
                   const std::vector<std::string> &arguments) {
   openClosedStreams(); // before any file is opened
+  reportFileSizeLimit();
   try {
     std::optional<comm::Launcher> launcher = comm::detectLauncher();
     if (!launcher || !launcher->mpi)

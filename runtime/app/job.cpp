@@ -5,10 +5,14 @@
 #include "app/resume.h"
 #include "app/run_record.h"
 #include "base/error.h"
+#include "base/list_files.h"
 #include "base/usage_error.h"
+#include "data/safetensors.h"
+#include "observe/log_file.h"
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 namespace ppopt::train {
@@ -82,6 +86,25 @@ int64_t chooseEvalRows(const Program &program, const Options &options,
   return std::min(batches * batch, wholeBatches ? full * batch : count);
 }
 
+/// Registers the files of samples, and the folders in which they were found: by
+/// links these are not all inside the folders that were given.
+void addSamples(PathUses &uses, const std::string &flag,
+                const std::vector<std::string> &given,
+                const SampleReader &reader, const std::string &extension) {
+  std::set<std::string> paths, folders;
+  for (const std::string &path : given)
+    paths.insert(std::filesystem::path(path).lexically_normal());
+  for (const SampleFile &file : reader.files()) {
+    uses.readsFound(flag, file.path);
+    if (paths.count(file.path) == 0)
+      folders.insert(folderOf(file.path));
+  }
+  for (const std::string &folder : folders)
+    uses.reads(flag, folder, [=](std::string_view path) {
+      return isListed(path, extension);
+    });
+}
+
 /// Checks all paths that the run reads and writes for conflicts, before it
 /// writes anything. Includes the sample files that were found.
 void checkPaths(const Options &options, const std::optional<Sampler> &training,
@@ -93,13 +116,16 @@ void checkPaths(const Options &options, const std::optional<Sampler> &training,
   std::error_code error;
   uses.reads("this program",
              std::filesystem::read_symlink("/proc/self/exe", error));
-  for (const auto &[sampler, flag] :
-       {std::pair(&training, options.data.empty() ? "--inputs" : "--data"),
-        std::pair(&evaluation,
-                  options.evalData.empty() ? "--eval-inputs" : "--eval-data")})
-    if (*sampler)
-      for (const SampleFile &file : (*sampler)->reader().files())
-        uses.readsFound(flag, file.path);
+  if (training && !options.data.empty())
+    addSamples(uses, "--data", options.data, training->reader(), "");
+  else if (training)
+    addSamples(uses, "--inputs", options.inputs, training->reader(),
+               kTensorExtension);
+  if (evaluation && !options.evalData.empty())
+    addSamples(uses, "--eval-data", options.evalData, evaluation->reader(), "");
+  else if (evaluation)
+    addSamples(uses, "--eval-inputs", options.evalInputs, evaluation->reader(),
+               kTensorExtension);
   if (std::string conflict = uses.findConflict(); !conflict.empty())
     throw UsageError("{}", conflict);
 }
@@ -140,6 +166,8 @@ Job::Job(const Program &program, const Options &options,
     initial = std::make_unique<InitialParameters>(program, options.init);
   checkPaths(options, training, evaluation);
   checkWritable(options);
+  if (rank.value_or(0) == 0)
+    checkNoLog(options);
   resumed = openNewest(program, options, rank);
   if (resumed) {
     if (!options.onlyGenerates)

@@ -27,7 +27,6 @@ static std::string_view bytes(const char *data, const uint64_t *size) {
 }
 
 int main(int argc, char **argv) {
-  ppopt::limitSpinning(argv);
   ppopt::train::CompiledProgram compiled{
       {ppopt_program_json, ppopt_program_json_size},
       ppopt_tasks,
@@ -37,6 +36,8 @@ int main(int argc, char **argv) {
        bytes(ppopt_cubin, &ppopt_cubin_size)},
       {bytes(ppopt_generation_ptx, &ppopt_generation_ptx_size),
        bytes(ppopt_generation_cubin, &ppopt_generation_cubin_size)}};
-  return ppopt::train::runExecutable(
-      compiled, std::vector<std::string>(argv, argv + argc));
+  return ppopt::runMain(argv, [&] {
+    return ppopt::train::runExecutable(
+        compiled, std::vector<std::string>(argv, argv + argc));
+  });
 }

@@ -196,6 +196,32 @@ bool hasBadId(const std::vector<NonFiniteFindings> &all) {
   });
 }
 
+/// Returns what to do about a step. Until something was updated, no learning
+/// rate is to blame.
+std::string advise(const Findings &all, const runtime::StepResult &result,
+                   bool hasUpdated) {
+  auto any = [&](NonFiniteFindings::Tensor NonFiniteFindings::*which) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](const auto &each) { return (each.*which).isBad(); });
+  };
+  constexpr const char *formulas =
+      "ops that are not finite, or whose gradient is not, for some values (a "
+      "division by 0, the gradient of pp.sqrt at 0)";
+  if (hasBadId(all))
+    return "Look at the data and at how the model computes ids";
+  if (any(&NonFiniteFindings::input))
+    return "Look at the data";
+  if (!hasUpdated && any(&NonFiniteFindings::parameter))
+    return "Look at the initial values";
+  if (!hasUpdated)
+    return fmt::format("Nothing was updated before: look at the initial "
+                       "values, the data, and {}",
+                       formulas);
+  if (std::isfinite(result.loss))
+    return fmt::format("Lower --lr, clip with --clip, or look at {}", formulas);
+  return "Lower --lr, clip with --clip, look at the data";
+}
+
 } // namespace
 
 NonFiniteSteps::NonFiniteSteps(ppopt_rank &rank, int64_t allowed)
@@ -253,17 +279,16 @@ void NonFiniteSteps::look(int64_t step, const runtime::StepSettings &settings,
   std::vector<NonFiniteFindings> all =
       gather(runtime::findNonFinite(rank_, settings), inStep_);
   bool goesOn = inARow_ <= allowed_;
+  bool hasUpdated = settings.updates > 0 || rank_.program.plan.isAsynchronous();
   if (rank_.index == inStep_.front()) {
     result.skipped += fmt::format(". {}", describeOrigin(rank_.program, all));
     if (!goesOn)
       throw runtime::Error(
           "step {}: {}. No parameter was updated{}", step + 1, result.skipped,
-          allowed_ == 0 && hasBadId(all)
-              ? ". Look at the data and at how the model computes ids, or "
-                "leave such steps out with --skip-nonfinite-steps"
-          : allowed_ == 0
-              ? ". Lower --lr, clip with --clip, look at the data, or leave "
-                "such steps out with --skip-nonfinite-steps"
+          allowed_ == 0
+              ? fmt::format(
+                    ". {}, or leave such steps out with --skip-nonfinite-steps",
+                    advise(all, result, hasUpdated))
               : fmt::format(" in {} steps in a row, more than "
                             "--skip-nonfinite-steps={} allows",
                             inARow_, allowed_));

@@ -13,15 +13,15 @@ namespace {
 using runtime::Error;
 
 void makeFolder(const std::string &folder) {
-  std::error_code error;
+  std::error_code error, unknown;
   std::filesystem::create_directory(folder, error);
-  if (!std::filesystem::is_directory(folder))
+  if (!std::filesystem::is_directory(folder, unknown))
     throw Error("--checkpoint {}: cannot make the folder: {}", folder,
                 error ? error.message() : "there is a file of that name");
 }
 
-/// Returns advice if the newest checkpoint is damaged. An older one is never
-/// chosen silently.
+/// Returns advice if the newest checkpoint cannot be used. An older one is
+/// never chosen silently.
 std::string adviceOn(const std::vector<CheckpointEntry> &all) {
   if (all.size() == 1)
     return "it is the only one; move it away to start anew";
@@ -48,6 +48,8 @@ std::unique_ptr<Checkpoint> openNewest(const runtime::Program &program,
                 options.checkpoint, all.back().step);
   std::unique_ptr<Checkpoint> checkpoint;
   try {
+    if (const std::string &why = all.back().unreadable; !why.empty())
+      throw Error("{}: cannot look into it: {}", newest, why);
     checkpoint = std::make_unique<Checkpoint>(newest, program, rank);
     if (int64_t step = checkpoint->manifest().step; step != all.back().step)
       throw Error("{}: its manifest says step {}: the folder was renamed, and "

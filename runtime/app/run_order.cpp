@@ -10,12 +10,12 @@
 #include "executor/serving.h"
 #include "executor/trainers.h"
 #include "files/output_target.h"
+#include "files/system_error.h"
 #include "files/whole_file.h"
 
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -46,8 +46,7 @@ std::vector<std::pair<std::string, std::string>> describeFacts(const Job &job) {
 }
 
 std::string readFile(const std::string &path) try {
-  MappedFile file(path);
-  return {reinterpret_cast<const char *>(file.data()), size_t(file.size())};
+  return std::string(MappedFile(path).text());
 } catch (const Error &error) {
   throw Error("--replay: {}", error.what());
 }
@@ -131,7 +130,7 @@ void RunOrder::apply(runtime::Serving &serving) const {
 
 void RunOrder::append(const std::string &text) {
   if (file_ >= 0 && !writeAll(file_, text.data(), text.size()))
-    throw Error("--record {}: cannot write: {}", path_, std::strerror(errno));
+    throw Error("--record {}: cannot write: {}", path_, describeError(errno));
 }
 
 void RunOrder::write(runtime::Serving &serving, int64_t end) {

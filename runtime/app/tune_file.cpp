@@ -3,7 +3,7 @@
 #include "app/tune_file.h"
 
 #include "base/error.h"
-#include "base/json_depth.h"
+#include "base/json_structure.h"
 #include "base/mapped_file.h"
 #include "files/whole_file.h"
 #include "program/read_fields.h"
@@ -94,10 +94,9 @@ TuneFile::TuneFile(const std::string &path,
 
 void TuneFile::read() {
   MappedFile file(path_);
-  auto *text = reinterpret_cast<const char *>(file.data());
-  runtime::Json json =
-      runtime::Json::parse(text, text + file.size(), runtime::limitDepth(path_),
-                           /*allow_exceptions=*/false);
+  runtime::limitDepth(path_, file.text());
+  runtime::Json json = runtime::Json::parse(file.text(), /*cb=*/nullptr,
+                                            /*allow_exceptions=*/false);
   if (!json.is_object() || json.value("format", runtime::Json()) != format)
     throw Error(
         "{}: not a file that --tune wrote, or a damaged one: remove it, "

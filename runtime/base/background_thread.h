@@ -13,8 +13,7 @@
 
 namespace ppopt::train {
 
-/// A thread that runs one job at a time. It blocks all signals. So writing
-/// beyond a file size limit (SIGXFSZ) is an error there, like a full disk.
+/// A thread that runs one job at a time. It blocks all signals.
 class BackgroundThread {
 public:
   BackgroundThread();

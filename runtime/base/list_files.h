@@ -12,8 +12,10 @@ namespace ppopt::train {
 /// Returns the files at these paths and, recursively, in these folders, as
 /// normalized paths. They are sorted, whatever the order of `paths`. In
 /// folders, skips names that begin with a dot and, if `extension` is given,
-/// files without it. Throws Error that begins with `flag` if a path is missing,
-/// a folder has no files, or a file occurs twice.
+/// files without it; follows links to files and folders. Throws Error that
+/// begins with `flag` if a path is missing, a folder has no files, a link leads
+/// nowhere or to a folder that it is in, or a file occurs twice, under whatever
+/// names.
 std::vector<std::string> listFiles(const std::vector<std::string> &paths,
                                    const std::string &flag,
                                    const std::string &extension = "");

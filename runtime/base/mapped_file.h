@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace ppopt::train {
 
@@ -74,6 +75,9 @@ public:
   const std::string &path() const { return path_; }
   const unsigned char *data() const { return mapping_.data(); }
   uint64_t size() const { return mapping_.size(); }
+  std::string_view text() const {
+    return {reinterpret_cast<const char *>(data()), size()};
+  }
 
 private:
   std::string path_;

@@ -8,8 +8,9 @@
 
 namespace ppopt::train {
 
-/// Returns the known name with the smallest edit distance to `name`; the first
-/// of several. Returns an empty string if none is close enough to help.
+/// Returns the known name with the smallest edit distance to `name`, whatever
+/// their case and dashes; the first of several. Returns an empty string if none
+/// is close enough to help.
 std::string nearestName(const std::string &name,
                         const std::vector<std::string> &known);
 

@@ -3,10 +3,10 @@
 #include "base/output_file.h"
 
 #include "base/error.h"
+#include "files/system_error.h"
 #include "files/whole_file.h"
 
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
 #include <utility>
@@ -42,7 +42,7 @@ void OutputFile::close() {
 }
 
 void OutputFile::fail(const char *what) const {
-  throw runtime::Error("{}: {}: {}", shown_, what, std::strerror(errno));
+  throw runtime::Error("{}: {}: {}", shown_, what, describeError(errno));
 }
 
 } // namespace ppopt::train

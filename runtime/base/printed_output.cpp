@@ -2,10 +2,11 @@
 
 #include "base/printed_output.h"
 
+#include "files/system_error.h"
+
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 namespace ppopt::train {
 namespace {
@@ -15,7 +16,7 @@ std::atomic<bool> isErrorLost{false}; ///< whether that was on standard error
 
 std::string describeLoss(int error) {
   return std::string("cannot write to standard ") +
-         (isErrorLost ? "error: " : "output: ") + std::strerror(error);
+         (isErrorLost ? "error: " : "output: ") + describeError(error);
 }
 
 } // namespace

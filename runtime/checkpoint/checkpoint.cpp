@@ -18,13 +18,9 @@ namespace {
 using runtime::Error;
 using runtime::Program;
 
-std::string_view bytesOf(const MappedFile &file) {
-  return {reinterpret_cast<const char *>(file.data()), file.size()};
-}
-
 Manifest readManifest(const std::string &folder) {
   MappedFile file(folder + "/" + kManifestName);
-  return parseManifest(file.path(), std::string(bytesOf(file)));
+  return parseManifest(file.path(), std::string(file.text()));
 }
 
 using Names = std::set<std::string>;
@@ -70,7 +66,7 @@ std::vector<std::string> openPart(const std::string &folder,
     paths.push_back(file.path());
     if (read && !hasAny(file.path(), *read))
       continue;
-    if (std::string found = Checksum::of(bytesOf(file));
+    if (std::string found = Checksum::of(file.text());
         found != expected.checksum)
       throw Error("{}: its checksum is {}, {} was written: the file is damaged",
                   file.path(), found, expected.checksum);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint_manifest.h"
+#include "files/system_error.h"
 #include "files/whole_file.h"
 
 #include <fmt/format.h>
@@ -12,7 +13,6 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -56,12 +56,20 @@ bool isLeftOver(const std::string &name) {
           name.find(kRemoved) != std::string::npos);
 }
 
+bool isMissing(const std::error_code &error) {
+  return error == std::errc::no_such_file_or_directory ||
+         error == std::errc::not_a_directory;
+}
+
+/// Returns what is in a folder; nothing if it does not exist. Throws Error.
 std::vector<fs::path> entriesOf(const std::string &folder) {
   std::vector<fs::path> entries;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error))
     entries.push_back(entry->path());
+  if (error && !isMissing(error))
+    throw Error("{}: cannot list the folder: {}", folder, error.message());
   return entries;
 }
 
@@ -93,10 +101,15 @@ bool isNameInCheckpoints(std::string_view path) {
 std::vector<CheckpointEntry> listCheckpoints(const std::string &folder) {
   std::vector<CheckpointEntry> checkpoints;
   for (const fs::path &entry : entriesOf(folder)) {
-    std::error_code error;
     auto step = stepOf(entry.filename().string());
-    if (step && fs::exists(entry / kManifestName, error))
-      checkpoints.push_back({*step, entry.string()});
+    if (!step)
+      continue;
+    std::error_code error;
+    bool isThere = fs::exists(entry / kManifestName, error);
+    if (isThere)
+      checkpoints.push_back({*step, entry.string(), ""});
+    else if (error && !isMissing(error))
+      checkpoints.push_back({*step, entry.string(), error.message()});
   }
   std::sort(checkpoints.begin(), checkpoints.end(),
             [](const auto &a, const auto &b) { return a.step < b.step; });
@@ -111,7 +124,7 @@ FolderLock::FolderLock(const std::string &folder) : folder_(folder) {
       ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (descriptor_ < 0)
     throw Error("--checkpoint {}: cannot write to the folder: {}", folder,
-                std::strerror(errno));
+                describeError(errno));
   ::fchmod(descriptor_, 0600);
   // On a file system without locks, save without excluding a second run.
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
@@ -131,7 +144,7 @@ std::string FolderLock::mark() {
   if (::ftruncate(descriptor_, 0) != 0 ||
       ::pwrite(descriptor_, mark.data(), kMarkBytes, 0) != ssize_t(kMarkBytes))
     throw Error("--checkpoint {}: cannot write to the folder: {}", folder_,
-                std::strerror(errno));
+                describeError(errno));
   return mark;
 }
 
@@ -175,8 +188,13 @@ void removePartial(const std::string &partial) {
 
 void removeOlder(const std::string &folder, int64_t keep, int64_t newest) {
   std::vector<CheckpointEntry> checkpoints = listCheckpoints(folder);
-  while (!checkpoints.empty() && checkpoints.back().step > newest)
-    checkpoints.pop_back(); // renamed by someone else
+  auto isNone = [&](const CheckpointEntry &entry) {
+    return entry.step > newest // renamed by someone else
+           || !entry.unreadable.empty();
+  };
+  checkpoints.erase(
+      std::remove_if(checkpoints.begin(), checkpoints.end(), isNone),
+      checkpoints.end());
   for (size_t i = 0; i + keep < checkpoints.size(); ++i) {
     std::string aside =
         fmt::format("{}/.{}{}{}", folder, checkpointName(checkpoints[i].step),

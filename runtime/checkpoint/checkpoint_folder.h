@@ -27,10 +27,12 @@ bool isNameInCheckpoints(std::string_view path);
 struct CheckpointEntry {
   int64_t step;
   std::string path;
+  std::string unreadable; ///< why nobody can say whether it is one; or empty
 };
 
 /// Returns the checkpoints in a folder, oldest first; none if the folder does
-/// not exist. A subfolder without a manifest is not a checkpoint.
+/// not exist. A subfolder without a manifest is not a checkpoint; one that
+/// cannot be looked into may be one. Throws Error.
 std::vector<CheckpointEntry> listCheckpoints(const std::string &folder);
 
 constexpr size_t kMarkBytes = 32;
@@ -76,7 +78,7 @@ void commitPartial(const std::string &partial, const std::string &folder,
 void removePartial(const std::string &partial);
 
 /// Removes all checkpoints but the newest `keep`, counted from step `newest`
-/// down. Throws Error.
+/// down. Leaves those that cannot be looked into. Throws Error.
 void removeOlder(const std::string &folder, int64_t keep, int64_t newest);
 
 } // namespace ppopt::train

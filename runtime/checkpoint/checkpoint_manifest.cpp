@@ -4,7 +4,8 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
-#include "base/json_depth.h"
+#include "base/json_structure.h"
+#include "ppopt/utf8.h"
 
 #include <nlohmann/json.hpp>
 
@@ -21,7 +22,7 @@ constexpr const char *kFormat = "ppopt checkpoint";
 json describeSamples(const Manifest &manifest) {
   json files = json::array();
   for (const SampleFile &file : manifest.samples.files)
-    files.push_back({{"path", file.path},
+    files.push_back({{"path", escapeNonUtf8(file.path)},
                      {"bytes", file.bytes},
                      {"written", file.written}});
   return {{"order", manifest.samples.order},
@@ -134,8 +135,8 @@ std::string printManifest(const Manifest &manifest) {
 }
 
 Manifest parseManifest(const std::string &path, const std::string &text) {
-  json document = json::parse(text, runtime::limitDepth(path),
-                              /*allow_exceptions=*/false);
+  runtime::limitDepth(path, text);
+  json document = json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
   if (!document.is_object() || document.value("format", json()) != kFormat)
     throw Error("{}: not the manifest of a checkpoint", path);
   if (json version = document.value("version", json());

@@ -2,7 +2,7 @@
 
 #include "checkpoint/parameter_map.h"
 
-#include "base/json_depth.h"
+#include "base/json_structure.h"
 #include "base/mapped_file.h"
 #include "base/nearest_name.h"
 #include "checkpoint/tensor_set.h"
@@ -24,15 +24,12 @@ constexpr const char *kFormat = "ppopt parameter map";
 constexpr int kVersion = 1;
 
 json parse(const std::string &path, std::string_view text) {
-  auto checkDepth = runtime::limitDepth(path);
-  auto checkKeys = runtime::findRepeatedKeys([&](int, const std::string &key) {
+  runtime::limitDepth(path, text);
+  runtime::findRepeatedKeys(text, [&](size_t, const std::string &key) {
     throw Error("{}: '{}' is there twice in one object", path, key);
   });
-  auto checkAll = [&](int depth, json::parse_event_t event, json &parsed) {
-    return checkDepth(depth, event, parsed) && checkKeys(depth, event, parsed);
-  };
   try {
-    return json::parse(text, checkAll);
+    return json::parse(text);
   } catch (const json::exception &error) {
     throw Error("{}: is not JSON: {}", path, runtime::reasonOf(error));
   }
@@ -91,7 +88,7 @@ std::vector<int64_t> shapeInFile(const Parameter &parameter,
 
 ParameterMap ParameterMap::read(const std::string &path) {
   MappedFile file(path);
-  return {path, {reinterpret_cast<const char *>(file.data()), file.size()}};
+  return {path, file.text()};
 }
 
 ParameterMap::ParameterMap(const std::string &path, std::string_view text)

@@ -33,6 +33,7 @@ std::vector<int64_t> swapped(std::vector<int64_t> shape) {
 std::string describeDifference(const StoredTensor &stored,
                                const WantedTensor &wanted) {
   bool looksTransposed = stored.shape.size() == 2 && !wanted.transposed &&
+                         stored.shape != wanted.shape &&
                          stored.shape == swapped(wanted.shape);
   return fmt::format("{}{} (file {}, model {}{}{})", wanted.name,
                      wanted.parameter.empty() ? "" : " for " + wanted.parameter,

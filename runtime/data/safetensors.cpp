@@ -2,7 +2,7 @@
 
 #include "data/safetensors.h"
 
-#include "base/json_depth.h"
+#include "base/json_structure.h"
 #include "files/whole_file.h"
 
 #include <fmt/format.h>
@@ -37,22 +37,16 @@ constexpr ProgramType kProgramTypes[] = {{"f32", "F32"},   {"f64", "F64"},
                                          {"bf16", "BF16"}, {"i32", "I32"},
                                          {"i64", "I64"},   {"i1", "BOOL"}};
 
-json parseHeader(const std::string &path, const unsigned char *begin,
-                 uint64_t size) {
-  auto checkKeys =
-      runtime::findRepeatedKeys([&](int depth, const std::string &key) {
-        throw Error(depth == 1
-                        ? "{}: two tensors are named '{}'"
-                        : "{}: the header has the key '{}' twice in one entry",
-                    path, key);
-      });
-  auto checkAll = [&](int depth, json::parse_event_t event, json &parsed) {
-    if (depth > 8)
-      throw Error("{}: the header is nested too deeply", path);
-    return checkKeys(depth, event, parsed);
-  };
+json parseHeader(const std::string &path, std::string_view text) {
+  runtime::limitDepth(path + ": the header", text, /*most=*/8);
+  runtime::findRepeatedKeys(text, [&](size_t depth, const std::string &key) {
+    throw Error(depth == 1
+                    ? "{}: two tensors are named '{}'"
+                    : "{}: the header has the key '{}' twice in one entry",
+                path, key);
+  });
   try {
-    return json::parse(begin, begin + size, checkAll);
+    return json::parse(text);
   } catch (const json::exception &error) {
     throw Error("{}: the header is not valid JSON: {}", path,
                 runtime::reasonOf(error));
@@ -198,7 +192,7 @@ SafetensorsFile::SafetensorsFile(const std::string &path) : file_(path) {
         "{}: the header should have {} bytes, the file ends after {}: the "
         "file is truncated",
         path, headerBytes, file_.size() - 8);
-  json header = parseHeader(path, file_.data() + 8, headerBytes);
+  json header = parseHeader(path, file_.text().substr(8, headerBytes));
   if (!header.is_object())
     throw Error("{}: the header is not a JSON object", path);
 

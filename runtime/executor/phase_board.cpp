@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "files/output_target.h"
+#include "files/system_error.h"
 
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -60,7 +60,7 @@ PhaseBoard::PhaseBoard(const std::string &path, int64_t ranks, int64_t rank)
   ::close(file.descriptor);
   if (memory == MAP_FAILED)
     fail(fmt::format("cannot map {} bytes of it into memory: {}", bytes,
-                     std::strerror(error)));
+                     describeError(error)));
   rows = static_cast<Row *>(memory); // all zeros are Phase::start
   row().process.store(::getpid(), std::memory_order_relaxed);
 }

@@ -2,9 +2,10 @@
 
 #include "files/output_target.h"
 
+#include "files/system_error.h"
+
 #include <cerrno>
 #include <climits>
-#include <cstring>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
@@ -34,10 +35,6 @@ private:
 };
 
 } // namespace
-
-std::string describeFailure(const char *what) {
-  return std::string(what) + ": " + std::strerror(errno);
-}
 
 std::string folderOf(const std::string &path) {
   auto slash = path.rfind('/');
@@ -133,7 +130,7 @@ std::string whyNotWritable(const std::string &path, Writing writing) {
   std::string aside;
   OpenedOutput probe = openAside(target.path, 0666, aside);
   if (probe.descriptor < 0)
-    return "cannot write to " + folder + ": " + std::strerror(errno);
+    return "cannot write to " + folder + ": " + describeError(errno);
   ::close(probe.descriptor);
   ::unlink(aside.c_str());
   return "";

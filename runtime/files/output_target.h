@@ -13,9 +13,6 @@
 
 namespace ppopt {
 
-/// Returns "WHAT: why", where errno gives the reason.
-std::string describeFailure(const char *what);
-
 struct OutputTarget {
   std::string path; ///< with links followed
   /// The path names an open descriptor, not a file: /proc/self/fd/1.

@@ -3,6 +3,7 @@
 #include "files/whole_file.h"
 
 #include "files/output_target.h"
+#include "files/system_error.h"
 
 #include <cerrno>
 #include <cstdio>

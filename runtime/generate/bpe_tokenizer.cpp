@@ -2,7 +2,7 @@
 
 #include "generate/bpe_tokenizer.h"
 
-#include "base/json_depth.h"
+#include "base/json_structure.h"
 #include "base/mapped_file.h"
 
 #include <nlohmann/json.hpp>
@@ -99,9 +99,9 @@ BpeTokenizer::BpeTokenizer(const std::string &folder) {
 
 void BpeTokenizer::readVocabulary(const std::string &path) {
   MappedFile file(path);
-  json vocabulary = json::parse(file.data(), file.data() + file.size(),
-                                runtime::limitDepth(path),
-                                /*allow_exceptions=*/false);
+  runtime::limitDepth(path, file.text());
+  json vocabulary =
+      json::parse(file.text(), /*cb=*/nullptr, /*allow_exceptions=*/false);
   if (!vocabulary.is_object() || vocabulary.empty())
     throw Error("{}: is not a JSON object of tokens and their numbers", path);
 
@@ -137,8 +137,7 @@ void BpeTokenizer::readVocabulary(const std::string &path) {
 
 void BpeTokenizer::readMerges(const std::string &path) {
   MappedFile file(path);
-  std::string_view text(reinterpret_cast<const char *>(file.data()),
-                        file.size());
+  std::string_view text = file.text();
   int32_t rank = 0;
   for (int64_t number = 1; !text.empty(); ++number) {
     size_t end = std::min(text.find('\n'), text.size());

@@ -5,24 +5,18 @@
 #include "base/error.h"
 #include "base/printed_output.h"
 #include "base/stop_signals.h"
-#include "files/output_target.h"
-#include "files/whole_file.h"
 #include "observe/describe.h"
+#include "ppopt/utf8.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
-#include <cstring>
-#include <fcntl.h>
 #include <fstream>
 #include <iterator>
-#include <unistd.h>
 
 namespace ppopt::train {
 namespace {
@@ -84,6 +78,11 @@ std::string describeEach(const std::vector<Value> &values,
   return fmt::format("{} (each rank)", fmt::join(each, ", "));
 }
 
+/// Returns a text with names of files as a JSON string.
+std::string jsonText(const std::string &text) {
+  return nlohmann::json(escapeNonUtf8(text)).dump();
+}
+
 int digits(int64_t value) {
   int count = 1;
   for (; value >= 10; value /= 10)
@@ -101,49 +100,11 @@ WorkUnit workUnitOf(const Program &program) {
   return {"samples", program.plan.batch};
 }
 
-namespace {
-
-/// Removes an incomplete last line from the log of a run that died.
-void cutTornLine(int log) {
-  off_t end = ::lseek(log, 0, SEEK_END);
-  for (char last = 0; end > 0; --end)
-    if (::pread(log, &last, 1, end - 1) != 1 || last == '\n')
-      break;
-  // If truncation fails, the line stays.
-  [[maybe_unused]] int ignored = ::ftruncate(log, end);
-}
-
-} // namespace
-
 Progress::Progress(const Program &program, const Options &options,
                    int64_t first)
     : program_(program), options_(options), first_(first),
-      unit_(workUnitOf(program)), out_(options.generate > 0 ? stderr : stdout),
-      live_(out_) {
-  if (options.log.empty())
-    return;
-  OpenedOutput log = openOutput(
-      options.log, O_RDWR | O_CREAT | (options.resume ? O_APPEND : O_TRUNC));
-  log_ = log.descriptor;
-  if (log_ < 0)
-    throw Error("--log {}: {}", options.log, log.error);
-  if (options.resume)
-    cutTornLine(log_);
-}
-
-Progress::~Progress() {
-  if (log_ >= 0)
-    ::close(log_);
-}
-
-void Progress::logLine(const char *text, size_t size) {
-  if (writeAll(log_, text, size))
-    return;
-  // The reader of a pipe has exited: the run saves and stops.
-  if (errno == EPIPE && StopSignals::noted() == SIGPIPE)
-    return;
-  throw Error("--log {}: cannot write: {}", options_.log, std::strerror(errno));
-}
+      unit_(workUnitOf(program)), log_(options),
+      out_(options.generate > 0 ? stderr : stdout), live_(out_) {}
 
 void Progress::print(Line &line) {
   live_.clear();
@@ -179,7 +140,7 @@ void Progress::start(const char *transport) {
       program_.places.size() > 1 ? "up to " : "",
       describeBytes(program_.largestArena()),
       program_.local ? "place" : "rank"));
-  if (log_ < 0)
+  if (!log_.isOpen())
     return;
   nlohmann::json mesh = nlohmann::json::object();
   for (const auto &axis : plan.mesh)
@@ -200,7 +161,7 @@ void Progress::start(const char *transport) {
                                     {"seed", options_.seed}}
                          .dump() +
                      "\n";
-  logLine(line.data(), line.size());
+  log_.write(line.data(), line.size());
 }
 
 /// Returns whether a step's line stays: the first, the last, and every Nth with
@@ -256,7 +217,7 @@ static void appendStaleness(Line &line,
 }
 
 void Progress::trainerStep(int64_t trainer, const TrainerStep &step) {
-  if (log_ < 0)
+  if (!log_.isOpen())
     return;
   constexpr double milli = 1e3;
   int64_t trainers = program_.plan.batchParts();
@@ -276,9 +237,9 @@ void Progress::trainerStep(int64_t trainer, const TrainerStep &step) {
          step.waitedAnswers * milli, step.held * milli);
   appendStaleness(line, step.staleness);
   if (step.skipped[0] != 0)
-    append(line, ",\"skipped\":{}", nlohmann::json(step.skipped).dump());
+    append(line, ",\"skipped\":{}", jsonText(step.skipped));
   append(line, "}}\n");
-  logLine(line.data(), line.size());
+  log_.write(line.data(), line.size());
 }
 
 void Progress::step(int64_t step, double learningRate,
@@ -322,7 +283,7 @@ void Progress::step(int64_t step, double learningRate,
            each * static_cast<double>(options_.steps - step - 1) / 1e3,
            /*keeps=*/!result.skipped.empty());
 
-  if (log_ < 0)
+  if (!log_.isOpen())
     return;
   line.clear();
   append(line, "{{\"event\":\"step\",\"step\":{}", step + 1);
@@ -338,9 +299,9 @@ void Progress::step(int64_t step, double learningRate,
   if (staleness)
     appendStaleness(line, *staleness);
   if (!result.skipped.empty())
-    append(line, ",\"skipped\":{}", nlohmann::json(result.skipped).dump());
+    append(line, ",\"skipped\":{}", jsonText(result.skipped));
   append(line, "}}\n");
-  logLine(line.data(), line.size());
+  log_.write(line.data(), line.size());
 }
 
 void Progress::evaluation(int64_t steps, const Evaluated &evaluated,
@@ -361,7 +322,7 @@ void Progress::evaluation(int64_t steps, const Evaluated &evaluated,
            evaluated.bad);
   append(line, "{:.1f} ms", milliseconds);
   print(line);
-  if (log_ < 0)
+  if (!log_.isOpen())
     return;
   line.clear();
   append(line, "{{\"event\":\"eval\",\"step\":{}", steps);
@@ -372,7 +333,7 @@ void Progress::evaluation(int64_t steps, const Evaluated &evaluated,
          "\"skipped_batches\":{},\"ms\":{:.3f}}}\n",
          evaluated.samples, evaluated.allSamples, evaluated.batches,
          evaluated.uncounted + evaluated.bad, milliseconds);
-  logLine(line.data(), line.size());
+  log_.write(line.data(), line.size());
 }
 
 void Progress::checkpoint(int64_t steps, const std::string &path,
@@ -381,14 +342,14 @@ void Progress::checkpoint(int64_t steps, const std::string &path,
                    "stood {:.1f} | {}",
                    steps, describeBytes(int64_t(bytes)), milliseconds, stood,
                    path));
-  if (log_ < 0)
+  if (!log_.isOpen())
     return;
   Line line;
   append(line, "{{\"event\":\"checkpoint\",\"step\":{},\"bytes\":{}", steps,
          bytes);
   append(line, ",\"ms\":{:.3f},\"stood_ms\":{:.3f},\"path\":{}}}\n",
-         milliseconds, stood, nlohmann::json(path).dump());
-  logLine(line.data(), line.size());
+         milliseconds, stood, jsonText(path));
+  log_.write(line.data(), line.size());
 }
 
 void Progress::checkpointFailed(int64_t steps, const std::string &error,
@@ -396,12 +357,12 @@ void Progress::checkpointFailed(int64_t steps, const std::string &error,
   note(fmt::format(
       "warning: no checkpoint of step {}: {}; training continues, {}", steps,
       error, last.empty() ? "there is none before it" : "the last is " + last));
-  if (log_ < 0)
+  if (!log_.isOpen())
     return;
   Line line;
   append(line, "{{\"event\":\"checkpoint\",\"step\":{},\"error\":{}}}\n", steps,
-         nlohmann::json(error).dump());
-  logLine(line.data(), line.size());
+         jsonText(error));
+  log_.write(line.data(), line.size());
 }
 
 void Progress::stopped(int signal, int64_t steps) {
@@ -410,18 +371,18 @@ void Progress::stopped(int signal, int64_t steps) {
                    options_.checkpoint.empty()
                        ? ": without --checkpoint nothing is saved"
                        : ""));
-  if (log_ < 0)
+  if (!log_.isOpen())
     return;
   Line line;
   append(line, "{{\"event\":\"stop\",\"signal\":\"{}\",\"step\":{}}}\n", name,
          steps);
-  logLine(line.data(), line.size());
+  log_.write(line.data(), line.size());
 }
 
 void Progress::profile(const std::string &table, const std::string &records) {
   note(table);
-  if (log_ >= 0)
-    logLine(records.data(), records.size());
+  if (log_.isOpen())
+    log_.write(records.data(), records.size());
 }
 
 /// Returns, in bytes, a value that a system file gives in KiB; 0 if the file
@@ -492,7 +453,7 @@ void Progress::summary(const std::vector<RankReport> &ranks, double peakFlops) {
     append(line, ", {}{} in huge pages", huge.size() > 1 ? "up to " : "",
            describeBytes(most));
   print(line);
-  if (log_ < 0)
+  if (!log_.isOpen())
     return;
   if (oneProcess())
     peaks.resize(1), huge.resize(1);
@@ -509,7 +470,7 @@ void Progress::summary(const std::vector<RankReport> &ranks, double peakFlops) {
                      {"huge_page_bytes", huge}}
           .dump() +
       "\n";
-  logLine(record.data(), record.size());
+  log_.write(record.data(), record.size());
 }
 
 } // namespace ppopt::train

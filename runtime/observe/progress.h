@@ -13,6 +13,7 @@
 
 #include "executor/executor.h"
 #include "observe/live_line.h"
+#include "observe/log_file.h"
 #include "observe/trainer_steps.h"
 #include "options/options.h"
 #include "program/program.h"
@@ -49,11 +50,9 @@ void reportMemory(RankReport &report);
 
 class Progress {
 public:
-  /// Opens the log if --log is given. Appends to the existing log if the run is
-  /// resumed from step `first`. Throws Error.
+  /// `first` is the run's first step. Throws Error if the log cannot be opened.
   Progress(const runtime::Program &program, const Options &options,
            int64_t first);
-  ~Progress();
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
 
@@ -103,7 +102,6 @@ private:
   void showStep(int64_t step, fmt::memory_buffer &line, double secondsLeft,
                 bool keeps);
   bool isKept(int64_t step) const;
-  void logLine(const char *text, size_t size);
   std::string describeWorkers(const char *transport) const;
   bool oneProcess() const { return transport_ != "mpi"; }
 
@@ -112,7 +110,7 @@ private:
   const int64_t first_; ///< the first step, counted from 0
   WorkUnit unit_;
   std::string transport_;
-  int log_ = -1;
+  LogFile log_;
   std::FILE *const out_; ///< for people
   LiveLine live_;
   /// The time of the last step line that was kept.

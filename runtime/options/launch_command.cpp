@@ -4,31 +4,14 @@
 
 #include "comm/launcher.h"
 #include "ppopt/launch.h"
+#include "ppopt/shell_word.h"
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <cctype>
-#include <cstring>
 #include <thread>
 #include <unistd.h>
 
 namespace ppopt::train {
-
-/// Returns the argument quoted for a shell.
-static std::string quoted(const std::string &argument) {
-  bool plain = !argument.empty() &&
-               std::all_of(argument.begin(), argument.end(), [](char c) {
-                 return std::isalnum(static_cast<unsigned char>(c)) ||
-                        std::strchr("-_=./,:+@%", c);
-               });
-  if (plain)
-    return argument;
-  std::string text = "'";
-  for (char c : argument)
-    text += c == '\'' ? "'\\''" : std::string(1, c);
-  return text + "'";
-}
 
 std::string launchCommand(int64_t ranks,
                           const std::vector<std::string> &arguments) {
@@ -44,8 +27,9 @@ std::string launchCommand(int64_t ranks,
       words.push_back(launchOnOneMachine);
     words.insert(words.end(), {"-np", std::to_string(ranks)});
   }
-  for (const std::string &argument : arguments)
-    words.push_back(quoted(argument));
+  for (size_t i = 0; i < arguments.size(); ++i)
+    words.push_back(i == 0 ? shellCommand(arguments[i])
+                           : shellWord(arguments[i]));
   return fmt::format("{}", fmt::join(words, " "));
 }
 

@@ -6,29 +6,18 @@
 
 namespace ppopt::schema {
 
-namespace {
-
-std::string dump(const OrderedJson &document) {
-  return document.dump(/*indent=*/-1, /*indent_char=*/' ',
-                       /*ensure_ascii=*/false,
-                       OrderedJson::error_handler_t::replace);
-}
-
-} // namespace
-
 std::string writeProgram(const Program &program) {
-  return dump(toJson(program));
+  return toJson(program).dump();
 }
 
 std::string writeRefusedGeneration(int64_t abi, const std::string &reason) {
-  return dump({{"abi", abi}, {"generation", {{"refused", reason}}}});
+  OrderedJson document = {{"abi", abi},
+                          {"generation", {{"refused", escapeNonUtf8(reason)}}}};
+  return document.dump();
 }
 
 std::string writeDevice(const Device &device) {
-  return toJson(device).dump(/*indent=*/1, /*indent_char=*/' ',
-                             /*ensure_ascii=*/false,
-                             OrderedJson::error_handler_t::replace) +
-         "\n";
+  return toJson(device).dump(/*indent=*/1) + "\n";
 }
 
 } // namespace ppopt::schema

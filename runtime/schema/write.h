@@ -10,7 +10,7 @@
 
 namespace ppopt::schema {
 
-/// Returns the JSON document. Bytes of texts that are not UTF-8 are replaced.
+/// Returns the JSON document. Bytes of texts that are not UTF-8 are escaped.
 std::string writeProgram(const Program &program);
 
 /// Returns the document of an executable that cannot generate.

@@ -3,9 +3,13 @@
 #ifndef PPOPT_RUNTIME_SCHEMA_WRITE_FIELDS_H
 #define PPOPT_RUNTIME_SCHEMA_WRITE_FIELDS_H
 
+#include "ppopt/utf8.h"
 #include "schema/visit.h"
 
 #include <nlohmann/json.hpp>
+
+#include <string>
+#include <type_traits>
 
 namespace ppopt::schema {
 
@@ -71,6 +75,8 @@ template <typename T> OrderedJson toJson(const T &value) {
     return value.strides.empty() ? OrderedJson(value.base) : fieldsOf(value);
   } else if constexpr (shape == Shape::object) {
     return fieldsOf(value);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return escapeNonUtf8(value);
   } else {
     return value;
   }

@@ -18,6 +18,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+from support.executable import new_log  # noqa: E402
 from support.mpirun import under_mpirun  # noqa: E402
 
 MODES = {"step": ["--sync", "step"], "stale=1": ["--sync", "stale=1"], "stale=4": ["--sync", "stale=4"], "async": ["--sync", "async"]}
@@ -39,7 +40,7 @@ def compile_modes(options, model, directory):
 
 
 def run(options, executable, log, flags):
-    command = [executable, *flags, "--log", log]
+    command = [executable, *flags, *new_log(log)]
     env = dict(os.environ)
     if options.mpirun:
         command = under_mpirun(RANKS) + command

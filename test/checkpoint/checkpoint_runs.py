@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 
 from support import safetensors_io
-from support.executable import checked, compile_model, environment
+from support.executable import checked, compile_model, environment, new_log
 from support.mpirun import under_mpirun
 
 SIZES = {"layers": 4, "width": 16, "heads": 2, "vocab": 256, "seq": 8, "batch": 8, "dropout": 0.1}
@@ -71,7 +71,7 @@ class Bench:
         """Trains; the log is `name`.jsonl, the parameters `name`.safetensors."""
         train = [word for pair in zip(train[::2], train[1::2]) if pair[0] not in flags for word in pair]
         log, export = self.path(name + ".jsonl"), self.path(name + ".safetensors")
-        command = [program.path, "--data", data or self.data, "--steps", str(steps), "--log", log, "--export", export,
+        command = [program.path, "--data", data or self.data, "--steps", str(steps), *new_log(log, flags), "--export", export,
                    *train, *flags]
         if launch == "mpirun":
             command = [*under_mpirun(program.ranks), *command]

@@ -21,7 +21,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "equivalence")]
 from support import mutations, safetensors_io  # noqa: E402
-from support.executable import checked, compile_model, environment, expect_close, run, under_mpirun  # noqa: E402
+from support.executable import checked, compile_model, environment, expect_close, new_log, run, under_mpirun  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 import plans  # noqa: E402
@@ -178,7 +178,7 @@ def train_gpt(directory, gpt, fake, target, name, *flags, steps=5):
     made, text = gpt
     stem = os.path.join(directory, name)
     env = dict(environment(), **(fake.variables(made[target].path + ".ll", 4) if target == "cuda" else {}))
-    done = checked([made[target].path, "--data", text, "--steps", str(steps), "--lr", "0.001", "--log", stem + ".jsonl", "--export",
+    done = checked([made[target].path, "--data", text, "--steps", str(steps), "--lr", "0.001", *new_log(stem + ".jsonl", flags), "--export",
                     stem + ".safetensors", *flags], env=env)
     return [float.fromhex(loss) for _, _, loss in losses_of(stem + ".jsonl")], done.stdout
 

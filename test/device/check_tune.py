@@ -15,7 +15,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "equivalence"), str(HERE)]
 from support import safetensors_io  # noqa: E402
-from support.executable import checked, compile_model, environment  # noqa: E402
+from support.executable import checked, compile_model, environment, new_log  # noqa: E402
 from support.mpirun import under_mpirun  # noqa: E402
 from support.results import Harness  # noqa: E402
 
@@ -69,10 +69,9 @@ class Tuned:
 
     def train(self, executable, name, *flags, launch="threads", steps=2, **others):
         stem = os.path.join(self.directory, name.replace(" ", "_"))
-        for old in (stem + ".report", stem + ".jsonl"):
-            if os.path.exists(old):
-                os.remove(old)
-        command = self.command(executable, "--log", stem + ".jsonl", "--export", stem + ".safetensors", *flags, steps=steps)
+        if os.path.exists(stem + ".report"):
+            os.remove(stem + ".report")
+        command = self.command(executable, *new_log(stem + ".jsonl", flags), "--export", stem + ".safetensors", *flags, steps=steps)
         if launch == "mpirun":
             command = under_mpirun(executable.ranks) + command
         done = checked(command, env=self.environment(executable, PPOPT_FAKE_CUDA_REPORT=stem + ".report", **others))

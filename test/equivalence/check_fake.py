@@ -19,7 +19,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from support import safetensors_io  # noqa: E402
-from support.executable import checked, compile_model, environment  # noqa: E402
+from support.executable import checked, compile_model, environment, new_log  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 import plans  # noqa: E402
@@ -163,7 +163,7 @@ def train_gpt(directory, gpt, name, env, *flags, steps=5):
     executable, text = gpt
     stem = os.path.join(directory, name)
     done = checked([executable.path, "--data", text, "--eval-data", text, "--eval-batches", "2", "--eval-every", "2", "--steps", str(steps),
-                    "--log", stem + ".jsonl", "--export", stem + ".safetensors", *flags], env=env)
+                    *new_log(stem + ".jsonl", flags), "--export", stem + ".safetensors", *flags], env=env)
     assert ("running on fake device" in done.stdout) == ("PPOPT_DEVICE_MODULE" in env), done.stdout
     with open(stem + ".safetensors", "rb") as file:
         return losses_of(stem + ".jsonl"), file.read(), done.stdout

@@ -22,7 +22,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from support import mutations, safetensors_io  # noqa: E402
-from support.executable import Mismatch, adds_alike, checked, compile_model, expect_close, run  # noqa: E402
+from support.executable import Mismatch, adds_alike, checked, compile_model, expect_close, new_log, run  # noqa: E402
 from support.mpirun import under_mpirun  # noqa: E402
 from support.results import Harness  # noqa: E402
 
@@ -325,7 +325,7 @@ def check_ended(models, mutation, launch):
 
 def train_larger(executable, text, launch):
     log = f"{executable.path}.{launch}.jsonl"
-    command = [executable.path, "--data", text, "--steps", "3", "--clip", "1", "--check-counters", "--poison", "--log", log]
+    command = [executable.path, "--data", text, "--steps", "3", "--clip", "1", "--check-counters", "--poison", *new_log(log)]
     checked([*under_mpirun(executable.ranks), *command] if launch == "mpirun" else command)
     with open(log) as file:
         return [json.loads(line) for line in file]

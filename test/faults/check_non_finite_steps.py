@@ -37,6 +37,15 @@ func.func @linear(%x: tensor<48x5xf32> {pp.input = "x"}) -> tensor<f32> {
   return %loss : tensor<f32>
 }
 """
+SQRT = """
+func.func @sqrt(%x: tensor<48x8xf32> {pp.input = "x"}) -> tensor<f32> {
+  %w = pp.param "w" {init = #pp.init<ones>} : tensor<8xf32>
+  %m = pp.mul %x, %w : tensor<48x8xf32>, tensor<8xf32>
+  %s = pp.sqrt %m : tensor<48x8xf32>
+  %loss = pp.reduce mean %s [0, 1] : tensor<48x8xf32>
+  return %loss : tensor<f32>
+}
+"""
 
 
 def samples(name=None, value=None):
@@ -78,7 +87,7 @@ class Checks:
         value = {"x": "nan", "y": "inf"}[name]  # tanh takes an infinity to 1
         line = self.fail(plan, samples(name, float(value)), launch=launch)
         self.expect(line, f"step {BAD + 1}: ", rf"It began on {who}", rf"{gradient}\S+ at \[",
-                    rf"input '{name}' is {value} at \[{ROW}, 3\]", "No parameter was updated")
+                    rf"input '{name}' is {value} at \[{ROW}, 3\]", r"No parameter was updated\. Look at the data, or leave")
         assert ("the loss of its rows is" in line) == (name == "y" or "pp" not in " ".join(PLANS[plan])), line
 
     def skips(self, plan, launch):
@@ -131,7 +140,7 @@ class Checks:
         path = os.path.join(self.directory, "init.safetensors")
         safetensors_io.write(path, start)
         self.expect(self.fail(plan, samples(), ["--init", path]), "step 1: ", f"It began on {who}",
-                    r"parameter 'b' was -inf at \[4\] before the step")
+                    r"parameter 'b' was -inf at \[4\] before the step", "updated. Look at the initial values, or leave")
 
     def names_a_loss(self):
         """Squares that are too large, of what the gradient is a small multiple of."""
@@ -139,7 +148,21 @@ class Checks:
         self.expect(line, "the loss is inf. It began on rank 3 ", "its gradients are finite; the loss of its rows is inf")
 
     def learning_rate(self):
-        self.expect(self.fail("both", samples(), ["--lr", "1e200"]), "It began on rank ", "non-finite gradient")
+        self.expect(self.fail("both", samples(), ["--lr", "1e200"]), "It began on rank ", "non-finite gradient", "updated. Lower --lr, ")
+
+    def names_a_formula(self):
+        """The gradient of a square root at 0 is infinite, and the rate is not to blame: not in the first step, not alone later."""
+        model = os.path.join(self.directory, "sqrt.mlir")
+        with open(model, "w") as file:
+            file.write(SQRT)
+        self.programs["sqrt"] = compile_model(self.ppopt, model, model[:-5], ["--optimizer", "sgd", "--threads", "1"])
+        rows = {"x": np.full((STEPS * BATCH, 8), 4, np.float32)}
+        for bad, advice in ((0, "Nothing was updated before: look at the initial values, the data, and ops "),
+                            (2, "Lower --lr, clip with --clip, or look at ops ")):
+            rows["x"][bad * BATCH + ROW] = 0
+            line = self.fail("sqrt", rows)
+            self.expect(line, f"step {bad + 1}: the gradient norm is (inf|nan)", f"updated. {advice}", r"the gradient of pp\.sqrt at 0")
+            rows["x"][bad * BATCH + ROW] = 4
 
     def keeps_the_last_good_checkpoint(self, launch):
         """An update that makes parameters infinite without a bad gradient: what it left is not saved, here and in the bad
@@ -189,6 +212,7 @@ with tempfile.TemporaryDirectory() as directory:
         harness.case(f"an infinite parameter, {plan}", lambda: checks.names_a_parameter(plan, who))
     harness.case("an infinite loss with finite gradients", checks.names_a_loss)
     harness.case("too large a learning rate", checks.learning_rate)
+    harness.case("a formula's gradient", checks.names_a_formula)
     for launch in ("threads", "mpirun"):
         harness.case(f"the last good checkpoint stays, {launch}", lambda: checks.keeps_the_last_good_checkpoint(launch))
 sys.exit(harness.finish())

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import time
 
-from support.executable import environment
+from support.executable import environment, new_log
 from support.mpirun import ON_ONE_MACHINE, under_mpirun
 
 # What mpirun starts: a rank whose output and exit status are in files, also where mpirun is stopped. Signals are passed
@@ -36,7 +36,7 @@ class Job:
         self.log = self.stem + ".jsonl"
         self.ranks = executable.ranks if launch == "mpirun" else 1
         self.launch = launch
-        command = [executable.path, "--steps", str(steps), "--log", self.log, *flags]
+        command = [executable.path, "--steps", str(steps), *new_log(self.log, flags), *flags]
         if launch == "mpirun":
             command = [*before, *under_mpirun(self.ranks, mpirun), *RANK, self.stem, *command]
         self.executable = os.path.realpath(executable.path)

@@ -20,7 +20,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from support import mutations, safetensors_io  # noqa: E402
-from support.executable import Executable, Mismatch, checked, expect_close  # noqa: E402
+from support.executable import Executable, Mismatch, checked, expect_close, new_log  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 import models  # noqa: E402
@@ -77,7 +77,7 @@ def evaluate(executable, parameters, window, targets, name):
         inputs[1]["name"]: np.ascontiguousarray(targets, types[inputs[1]["type"]])})
     safetensors_io.write(stem + ".init", parameters)
     checked([executable.path, "--steps", "0", "--inputs", stem + ".inputs", "--eval-inputs", stem + ".inputs",
-             "--eval-batches", "1", "--init", stem + ".init", "--log", stem + ".jsonl"])
+             "--eval-batches", "1", "--init", stem + ".init", *new_log(stem + ".jsonl")])
     with open(stem + ".jsonl") as file:
         records = [json.loads(line) for line in file]
     return [float.fromhex(r["loss_hex"]) for r in records if r["event"] == "eval"][-1]

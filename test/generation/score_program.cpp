@@ -82,12 +82,9 @@ void score(const std::vector<std::string> &arguments) {
   }
 }
 
-} // namespace
-
-int main(int argc, char **argv) {
-  ppopt::limitSpinning(argv);
-  std::vector<std::string> arguments(argv, argv + argc);
-  if (argc != 7 || arguments[1] != "--score")
+/// Returns the exit status.
+int runProgram(const std::vector<std::string> &arguments) {
+  if (arguments.size() != 7 || arguments[1] != "--score")
     return ppopt::train::runExecutable(
         {{ppopt_program_json, ppopt_program_json_size},
          ppopt_tasks,
@@ -101,4 +98,12 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "error: %s\n", error.what());
     return 1;
   }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  return ppopt::runMain(argv, [&] {
+    return runProgram(std::vector<std::string>(argv, argv + argc));
+  });
 }

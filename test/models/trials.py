@@ -110,7 +110,7 @@ def run_pair(ppopt, description, pair, stem, inputs=None, flags=()):
     safetensors_io.write(stem + ".init", make_safe(description, make_params(description)))
     resumes = "--resume" in flags
     if os.path.exists(stem + ".log"):
-        os.remove(stem + ".log")  # a run that resumes writes to its end
+        os.remove(stem + ".log")
     command = [stem, "--steps", str(steps), "--inputs", stem + ".inputs", "--no-shuffle", "--log", stem + ".log", "--export",
                stem + ".parameters", "--timeout", str(SECONDS), *pair.run_flags, *flags]
     command += [] if resumes else ["--init", stem + ".init", "--dump-gradients", stem + ".gradients"]

@@ -53,6 +53,13 @@ def environment():
     return dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 
 
+def new_log(path, flags=()):
+    """The flags that log to this file, of which nothing is left from an earlier run: only one that resumes adds to a log."""
+    if "--resume" not in flags and os.path.exists(path):
+        os.remove(path)
+    return ["--log", path]
+
+
 def checked(command, timeout=300, env=None):
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=env or environment())
     if done.returncode != 0:
@@ -72,7 +79,7 @@ def run(executable, flags, launch="threads", dump_gradients=False, init=None, in
     """Trains. `launch`: "threads" or "mpirun". `init`, `inputs`: {name: array}. `before`: a command that each rank is
     started by. Files lie beside the executable."""
     stem = f"{executable.path}.{name}.{launch}"
-    command = [executable.path, "--steps", str(steps), "--log", stem + ".jsonl",
+    command = [executable.path, "--steps", str(steps), *new_log(stem + ".jsonl", flags),
                "--export", stem + ".parameters.safetensors", *flags]
     if inputs is not None:
         safetensors_io.write(stem + ".inputs.safetensors", inputs)

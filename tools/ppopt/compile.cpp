@@ -14,6 +14,7 @@
 #include "ppopt/Codegen/Target.h"
 #include "ppopt/Program/Program.h"
 #include "ppopt/launch.h"
+#include "ppopt/shell_word.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -71,8 +72,9 @@ static void printLaunch(StringRef executable, const mlir::pp::PlanOptions &plan,
   json::Value parsed = cantFail(json::parse(program));
   std::string path =
       executable.contains('/') ? executable.str() : ("./" + executable).str();
-  std::string command =
-      path + " " + getSamples(*parsed.getAsObject()).str() + " --steps 200";
+  std::string command = shellCommand(path) + " " +
+                        getSamples(*parsed.getAsObject()).str() +
+                        " --steps 200";
   int64_t processes = plan.getProcesses();
   if (processes > 1)
     outs() << processes << " ranks as processes, on one machine:\n"

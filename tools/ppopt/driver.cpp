@@ -6,6 +6,7 @@
 #include "paths.h"
 
 #include "files/standard_streams.h"
+#include "files/system_error.h"
 
 #include "ppopt/Config.h"
 
@@ -154,6 +155,7 @@ static constexpr unsigned mainStack = 512 << 20, workerStack = 64 << 20;
 int ppopt::runDriver(int argc, char **argv, const DriverSetup &setup) {
   openClosedStreams();
   InitLLVM init(argc, argv);
+  reportFileSizeLimit(); // after LLVM's handlers
   pthread_attr_t workers;
   pthread_attr_init(&workers);
   pthread_attr_setstacksize(&workers, workerStack);

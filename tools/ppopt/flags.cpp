@@ -3,6 +3,7 @@
 #include "flags.h"
 
 #include "ppopt/byte_amount.h"
+#include "ppopt/shell_word.h"
 #include "schema/plan.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -213,7 +214,7 @@ std::optional<Arguments> ppopt::parseArguments(const Command &command,
   Arguments arguments;
   arguments.line = ("ppopt " + command.name).str();
   for (const char *word : words)
-    arguments.line += std::string(" ") + word;
+    arguments.line += " " + shellWord(word);
   for (ArrayRef<Flag> group : command.flags)
     for (const Flag &flag : group) {
       spellings.push_back((flag.name.size() > 1 ? "--" : "-") +

@@ -189,17 +189,23 @@ static std::string setGpu(StringRef name, const mlir::pp::Target &target,
 
 /// Warns if the plan's processor multiplies bf16 matrices slower than f32
 /// matrices.
-static void warnOfBF16(const Command &command, const mlir::pp::Target &target,
+static void warnOfBF16(const Command &command, const Arguments &arguments,
+                       const mlir::pp::Target &target,
                        const mlir::pp::PlanOptions &plan) {
   std::string lack = plan.precision == schema::Precision::bf16
                          ? target.getLackForBF16(plan.target)
                          : "";
-  if (!lack.empty())
-    errs() << "ppopt " << command.name
-           << ": warning: --precision bf16 will be slower than f32 on "
-           << plan.target.cpu << ", which " << lack
-           << "; leave it out, or name the processor that the program will run "
-              "on with --cpu\n";
+  if (lack.empty())
+    return;
+  // A virtual machine may hide what its processor has.
+  errs() << "ppopt " << command.name
+         << ": warning: --precision bf16 will be slower than f32 on "
+         << (arguments.get("cpu") == "native"
+                 ? "this machine (" + plan.target.cpu + "), which offers "
+                 : plan.target.cpu + ", which has ")
+         << lack
+         << "; leave it out, or name the processor that the program will run "
+            "on with --cpu\n";
 }
 
 /// Sets the options of plan_options.def. The parser allows only their words.
@@ -313,7 +319,7 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
                              target.getDevice(plan.target), wrong);
   if (!wrong.empty())
     return reject(wrong);
-  warnOfBF16(command, target, plan);
+  warnOfBF16(command, arguments, target, plan);
 
   plan.command = arguments.line;
   plan.source = arguments.positional;

@@ -10,6 +10,7 @@
 
 #include "ppopt/Program/ProgramTables.h"
 #include "ppopt/launch.h"
+#include "ppopt/shell_word.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -71,8 +72,8 @@ LogicalResult Probe::run(Ranks how, const std::string &flags) const {
         (Twine(launchAsRoot) + " mpirun " + launchOversubscribed + " " +
          launchFlags + " " + launchOnOneMachine + " -np " + Twine(ranks) + " ")
             .str();
-  command += "'" + path(".run") + "' --data '" + data + "' --steps " +
-             std::to_string(kSteps) + " " + flags;
+  command += shellCommand(path(".run")) + " --data " + shellWord(data) +
+             " --steps " + std::to_string(kSteps) + " " + flags;
   std::string output = path(".out");
   std::optional<StringRef> redirects[] = {std::nullopt, StringRef(output),
                                           StringRef(output)};
@@ -89,7 +90,7 @@ LogicalResult Probe::run(Ranks how, const std::string &flags) const {
 }
 
 FailureOr<std::vector<TimedLaunch>> Probe::profile(Ranks how) const {
-  if (failed(run(how, "--profile --log '" + path(".jsonl") + "'")))
+  if (failed(run(how, "--profile --log " + shellWord(path(".jsonl")))))
     return failure();
   auto log = MemoryBuffer::getFile(path(".jsonl"));
   if (!log) {
@@ -119,8 +120,8 @@ FailureOr<std::vector<TimedLaunch>> Probe::profile(Ranks how) const {
 }
 
 FailureOr<json::Array> Probe::trace(Ranks how) const {
-  if (failed(run(how, "--trace '" + path(".trace") + "' --trace-steps " +
-                          std::to_string(kSteps - 1))))
+  if (failed(run(how, "--trace " + shellWord(path(".trace")) +
+                          " --trace-steps " + std::to_string(kSteps - 1))))
     return failure();
   auto file = MemoryBuffer::getFile(path(".trace"));
   if (!file)

@@ -64,7 +64,7 @@ public:
   /// Sets cpu and features to those of this machine: --cpu native.
   virtual void setNative(Machine &machine) const = 0;
   /// Returns what the machine lacks to multiply bf16 matrices faster than f32
-  /// matrices, e.g. "has neither A nor B"; empty if nothing.
+  /// matrices, e.g. "neither A nor B"; empty if nothing.
   virtual std::string getLackForBF16(const Machine &machine) const = 0;
 
   //===--------------------------------------------------------------------===//

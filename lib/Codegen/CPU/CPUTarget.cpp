@@ -49,7 +49,7 @@ public:
   std::string getLackForBF16(const Machine &machine) const override {
     return hasFastBF16(machine.cpu, machine.features)
                ? ""
-               : "has neither AMX-BF16 nor AVX512-BF16";
+               : "neither AMX-BF16 nor AVX512-BF16";
   }
 
   void addPlanKernels(OpPassManager &manager,

@@ -10,18 +10,35 @@
 #ifndef PPOPT_RUNTIME_DEVICE_CPU_TEAM_H
 #define PPOPT_RUNTIME_DEVICE_CPU_TEAM_H
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string_view>
 
 namespace ppopt {
 
-/// Call this first in main. GNU OpenMP's threads spin for milliseconds before
-/// they sleep. If other programs need the cores, the spinning takes time from
-/// the very threads that they wait for. The library reads the spin time from
+/// The stack of each thread. Kernels have some 320 KiB of scratch memory there
+/// (the threshold scratch-bytes), libraries may need more than `ulimit -s` or
+/// OMP_STACKSIZE give. Untouched pages take no memory.
+constexpr size_t threadStackBytes = size_t{8} << 20;
+
+/// Sets up the threads of a program: their stacks, and how long they spin. Runs
+/// `body` on a thread with such a stack, and returns what it returns. Call this
+/// first in main.
+///
+/// GNU OpenMP's threads spin for milliseconds before they sleep. If other
+/// programs need the cores, the spinning takes time from the very threads that
+/// they wait for. The library reads the spin time and the size of stacks from
 /// the environment when it is loaded. So this restarts the program with
 /// spinning limited to about 50 µs, unless the environment already sets it
-/// (OMP_WAIT_POLICY, GOMP_SPINCOUNT). A program that is instrumented
-/// (LD_PRELOAD, as valgrind does) is not restarted.
-void limitSpinning(char **argv);
+/// (OMP_WAIT_POLICY, GOMP_SPINCOUNT), and with larger stacks if the environment
+/// asks for smaller ones. A program that is instrumented (LD_PRELOAD, as
+/// valgrind does) is not restarted; small stacks are an error there.
+int runMain(char **argv, const std::function<int()> &body);
+
+/// Returns whether the value of OMP_STACKSIZE is one of at least
+/// threadStackBytes.
+bool isLargeStack(std::string_view value);
 
 /// Calls `body(context, member, size)` on every member of a team of `threads`
 /// (the caller is member 0) and returns when all calls have returned. `size` is

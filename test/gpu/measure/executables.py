@@ -1,5 +1,6 @@
 """Runs executables of the bundle and reads their logs."""
 import json
+import os
 import statistics
 
 from .context import Failed
@@ -21,8 +22,10 @@ class Executable:
         self.context, self.entry = context, entry
 
     def command(self, flags, log=None):
-        """With `log`, the file of that name in the part's folder is among the flags."""
+        """With `log`, a new file of that name in the part's folder is among the flags."""
         logs = ["--log", self.context.scratch(log)] if log else []
+        if log and os.path.exists(logs[1]):
+            os.remove(logs[1])
         return [self.context.file(self.entry["file"]), *flags, *logs]
 
     def environment(self, **others):

@@ -5,6 +5,7 @@ usage: learning_rates.py EXECUTABLE DATA"""
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 
@@ -20,7 +21,9 @@ def log_of(schedule, steps, warmup):
     executable, data = sys.argv[1:]
     subprocess.run([executable, "--data", data, *map(str, flags)], check=True, stdout=subprocess.DEVNULL)
     with open("rates.jsonl") as file:
-        return [e["lr"] for e in map(json.loads, file) if e["event"] == "step"]
+        rates = [e["lr"] for e in map(json.loads, file) if e["event"] == "step"]
+    os.remove("rates.jsonl")
+    return rates
 
 
 def wanted_rates(schedule, steps, warmup):

@@ -1,7 +1,9 @@
 """streams.py CASE COMMAND...: how a program deals with its files, streams and signals when these are not as usual."""
+import fcntl
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import stat
@@ -151,6 +153,79 @@ def full(directory):
         subprocess.run(["umount", disk], check=True)
 
 
+def limited(directory):
+    """A limit of file sizes is like a full disk: the file and the limit are named, and nothing is left."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+
+    why = "File too large: the limit of file sizes (ulimit -f) is 64 bytes"
+    folder = os.path.join(directory, "ck")
+    for flag in ("--export", "--dump-gradients", "--trace", "--log"):
+        path = os.path.join(directory, "p" + flag)
+        expect(f"{path}: cannot write: {why}", flag, path, preexec_fn=limit)
+        assert flag == "--log" or not os.path.exists(path), flag
+    expect(f"of it into memory: {why}", "--publish-phases", os.path.join(directory, "phases"), preexec_fn=limit)
+    got = expect("ended without a checkpoint", "--checkpoint", folder, preexec_fn=limit)
+    assert f"cannot write: {why}; training continues" in got.stdout, got.stdout
+    assert os.listdir(folder) == [".lock"], os.listdir(folder)
+    with open(os.path.join(directory, "out"), "w") as out:
+        expect(f"cannot write to standard output: {why}", stdout=out, preexec_fn=limit)
+    assert sorted(os.listdir(directory)) == ["ck", "out", "p--log", "phases"], os.listdir(directory)
+
+
+def names(directory):
+    """Any bytes but / and 0 are a name; JSON has escapes for those that are not UTF-8."""
+    odd = os.path.join(os.fsencode(directory), b"l\xe4tin")
+    os.makedirs(odd)
+    for name in (b"a", b"\xff\xc3"):
+        shutil.copy("corpus/a", os.path.join(odd, name))
+    base = [*(os.fsencode(word) for word in command), b"--data", odd, b"--checkpoint", odd + b".ck", b"--log", odd + b".log"]
+    for more in ([b"--steps", b"2", b"--trace", odd + b".trace", b"--export", odd + b".p"], [b"--steps", b"4", b"--resume"]):
+        result = subprocess.run([*base, *more], capture_output=True, timeout=60)
+        assert result.returncode == 0, result.stderr
+    shown = directory + "/l\\xE4tin"
+    with open(odd + b".log", encoding="utf-8") as log:
+        saved = [event["path"] for event in map(json.loads, log) if event["event"] == "checkpoint"]
+    assert saved == [f"{shown}.ck/step-0000000{step}" for step in (2, 4)], saved
+    with open(odd + b".ck/step-00000004/manifest.json", encoding="utf-8") as manifest:
+        files = [file["path"] for file in json.load(manifest)["samples"]["files"]]
+    assert files == [shown + "/a", shown + "/\\xFF\\xC3"], files
+    with open(odd + b".trace", encoding="utf-8") as trace:
+        json.load(trace)
+
+
+def logs(directory):
+    """A log that has text is that of another run, unless the run continues it."""
+    log, folder = os.path.join(directory, "log"), os.path.join(directory, "ck")
+    saving = ["--log", log, "--checkpoint", folder]
+    open(log, "w").close()  # as mktemp makes one
+    run(*saving, "--steps", "2")
+    first = open(log).read()
+    steps = [event["step"] for event in map(json.loads, first.splitlines()) if event["event"] == "step"]
+    assert steps == [1, 2], first
+    refusal = f"--log {log}: there is a log of an earlier run: give another name, remove it, or continue that run with --resume"
+    for path in (log, os.path.join(directory, "link")):
+        if path != log:
+            os.symlink(log, path)
+        got = expect(refusal.replace(log, path), "--log", path, "--steps", "2")
+        assert got.stdout == "" and open(log).read() == first, got.stdout
+    # One run at a time, also of those that continue.
+    with open(log) as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        expect(f"--log {log}: another run writes to it: give another name", *saving, "--resume", "--steps", "3")
+        assert open(log).read() == first
+    # A line that was not finished is.
+    with open(log, "a") as file:
+        file.write('{"event":"st')
+    run(*saving, "--resume", "--steps", "3")
+    whole = open(log).read()
+    assert whole.startswith(first), whole
+    steps = [event["step"] for event in map(json.loads, whole[len(first):].splitlines()) if event["event"] == "step"]
+    assert steps == [3], steps
+    for _ in range(2):
+        run("--log", "/dev/null", "--steps", "2")
+
+
 def closed(directory):
     log, checkpoint = os.path.join(directory, "log"), os.path.join(directory, "ck")
     for which in ((1,), (0, 1, 2), (2,), (0,)):
@@ -161,6 +236,7 @@ def closed(directory):
         assert result.returncode == 0, (which, result.stderr)
         for line in open(log):
             json.loads(line)
+        os.remove(log)
         assert os.path.getsize(checkpoint + "/.lock") == 32, open(checkpoint + "/.lock").read()
     # A lock that was written to by something else is made anew.
     with open(checkpoint + "/.lock", "w") as lock:
@@ -213,6 +289,20 @@ def renamed(directory):
            "--steps", "4", "--checkpoint", folder, "--resume")
     os.rename(folder + "/step-99999999", folder + "/step-00000002")
     assert f"resumed from {folder}/step-00000003" in run("--steps", "4", "--checkpoint", folder, "--resume").stdout
+
+
+def unreadable(directory):
+    """Nobody knows whether what cannot be looked into is the newest checkpoint: no older one is taken for it."""
+    folder = os.path.join(directory, "ck")
+    run("--steps", "3", "--checkpoint", folder, "--checkpoint-every", "1")
+    newest = folder + "/step-00000009"
+    os.symlink(newest, newest)  # root cannot look into a link to itself either
+    expect(f"--resume: {newest}: cannot look into it: Too many levels of symbolic links; to continue from step 3, the one before, "
+           f"move {newest} away", "--steps", "4", "--checkpoint", folder, "--resume")
+    os.unlink(newest)
+    os.rename(folder, folder + ".moved")
+    os.symlink(folder, folder)
+    expect(f"--checkpoint {folder}: cannot", "--steps", "4", "--checkpoint", folder, "--resume")
 
 
 def memory(directory):

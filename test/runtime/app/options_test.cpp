@@ -4,6 +4,7 @@
 #include "app/cpu_check.h"
 #include "base/nearest_name.h"
 #include "checkpoint/parameter_file.h"
+#include "checkpoint/tensor_set.h"
 #include "executor/rank.h"
 #include "host_at.h"
 #include "options/launch_command.h"
@@ -112,6 +113,16 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
   };
   const Case cases[] = {
       {"--stpes 3", "unknown flag '--stpes'; did you mean '--steps'?"},
+      {"--learning-rate 1", "'--learning-rate'; did you mean '--lr'? (--help"},
+      {"--learning_rate=1", "'--learning_rate'; did you mean '--lr'?"},
+      {"--weight_decay=1", "did you mean '--weight-decay'?"},
+      {"--max-grad-norm=1", "did you mean '--clip'?"},
+      {"--epochs=1", "did you mean '--steps'?"},
+      {"--batch-size 8",
+       "unknown flag '--batch-size'; that is fixed when a program is compiled: "
+       "ppopt compile --batch (--help"},
+      {"--mesh dp=2", "compiled: ppopt compile --mesh ("},
+      {"--num-workers 2", "unknown flag '--num-workers' (--help"},
       {"x --data d", "unexpected argument 'x'"},
       {"--qqqqqqqqqqqq=1", "unknown flag '--qqqqqqqqqqqq' (--help"},
       {"--data d --steps", "--steps: needs a value: --steps N"},
@@ -252,6 +263,10 @@ TEST(LearningRate, ReachesBothEndsWhereThereIsRoomForThem) {
 TEST(NearestName, IsEmptyWhereNothingIsNear) {
   EXPECT_EQ(nearestName("cosin", {"linear", "cosine"}), "cosine");
   EXPECT_EQ(nearestName("xyzzy", {"linear", "cosine"}), "");
+  EXPECT_EQ(nearestName("--learning-rate", {"--generate", "--lr"}), "");
+  EXPECT_EQ(nearestName("--stpes", {"--eps", "--steps"}), "--steps");
+  EXPECT_EQ(nearestName("--Weight_Decay", {"--weight-decay"}),
+            "--weight-decay");
   EXPECT_EQ(nearestName("a", {}), "");
 }
 
@@ -299,6 +314,20 @@ TEST(InitialParameters, MustBeTheModels) {
                "of another type: w (file F32 [2], model F64 [2]) (convert");
   EXPECT_ERROR(init({{"v", "F64", {2}, arena}, unused}),
                "missing: w; not a parameter: v");
+}
+
+TEST(InitialParameters, OfASquareMatrixMayBeOfAnotherType) {
+  TemporaryFolder folder;
+  float values[4] = {};
+  std::string path = folder.path("p.safetensors");
+  writeSafetensors(path, {{"w", "F32", {2, 2}, values}});
+  std::vector<WantedTensor> wanted(1);
+  wanted[0].name = "w";
+  wanted[0].dtype = "BF16";
+  wanted[0].shape = {2, 2};
+  EXPECT_EQ(TensorSet({path}).differencesFrom(wanted, "extra"),
+            "of another type: w (file F32 [2, 2], model BF16 [2, 2]) (convert "
+            "the file, nothing is converted here)");
 }
 
 TEST(ExportGradients, WritesThoseThatExist) {

@@ -195,6 +195,27 @@ TEST(CheckpointFolder, ListsWhatHasAManifest) {
   EXPECT_EQ(steps, (std::vector<int64_t>{100, 200, 123456789}));
 }
 
+TEST(CheckpointFolder, ListsWhatCannotBeLookedInto) {
+  TemporaryFolder folder;
+  std::string unreadable = "step-00000300", gone = "step-00000400";
+  // A link to itself cannot be looked into by root either.
+  std::filesystem::create_symlink(unreadable, folder.path(unreadable));
+  std::filesystem::create_symlink("nowhere", folder.path(gone));
+  folder.write("step-00000200/manifest.json", "");
+  folder.write("step-00000500", "a file");
+  std::vector<CheckpointEntry> all = listCheckpoints(folder.path(""));
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].unreadable, "");
+  EXPECT_EQ(all[1].step, 300);
+  EXPECT_EQ(all[1].unreadable, "Too many levels of symbolic links");
+  EXPECT_ERROR(listCheckpoints(folder.path(unreadable)), "cannot list");
+  // It is neither counted nor removed.
+  folder.write("step-00000100/manifest.json", "");
+  removeOlder(folder.path(""), 1, 300);
+  EXPECT_EQ(namesIn(folder.path("")),
+            (Names{"step-00000200", unreadable, gone, "step-00000500"}));
+}
+
 TEST(CheckpointFolder, IsThereWhenItIsWhole) {
   TemporaryFolder folder;
   std::string all = folder.path("all");
@@ -324,7 +345,9 @@ TEST(BackgroundThread, BeyondALimitOfSizesIsAnError) {
   });
   thread.wait([] {});
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-  EXPECT_EQ(thread.error(), path + ": cannot write: File too large");
+  EXPECT_EQ(thread.error(),
+            path + ": cannot write: File too large: the limit of file sizes "
+                   "(ulimit -f) is 4096 bytes");
 }
 
 //===----------------------------------------------------------------------===//

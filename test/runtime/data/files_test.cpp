@@ -1,21 +1,27 @@
 //===- files_test.cpp - safetensors and token files -----------------------===//
 
 #include "app/agreement.h"
+#include "base/list_files.h"
 #include "data/guarded_copy.h"
 #include "data/safetensors.h"
 #include "data/token_files.h"
+#include "ppopt/shell_word.h"
+#include "ppopt/utf8.h"
 #include "train_files.h"
 
 #include <gtest/gtest.h>
 
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <thread>
 
 using namespace ppopt::train;
 
 namespace {
+
+namespace fs = std::filesystem;
 
 //===----------------------------------------------------------------------===//
 // What ranks have in common
@@ -49,6 +55,34 @@ TEST(Agreement, TheFirstDifferenceIsNamed) {
             "--seed: 3 / 4");
   EXPECT_EQ(findDifference(facts, {{"--lr", "0.1"}}), "--seed: 3 / not given");
   EXPECT_EQ(findDifference({{"--lr", "0.1"}}, facts), "--seed: not given / 3");
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+TEST(Utf8, OtherBytesAreEscaped) {
+  for (const char *text : {"", "plain", "\xc3\xa4", "\xe2\x82\xac",
+                           "\xf0\x9f\x98\x80", "\x7f\\x41"})
+    EXPECT_EQ(ppopt::escapeNonUtf8(text), text);
+  EXPECT_EQ(ppopt::escapeNonUtf8("l\xe4tin"), "l\\xE4tin");
+  // Cut short, overlong, a surrogate, beyond the last character.
+  EXPECT_EQ(ppopt::escapeNonUtf8("\xe2\x82"), "\\xE2\\x82");
+  EXPECT_EQ(ppopt::escapeNonUtf8("\xc0\x80"), "\\xC0\\x80");
+  EXPECT_EQ(ppopt::escapeNonUtf8("\xed\xa0\x80"), "\\xED\\xA0\\x80");
+  EXPECT_EQ(ppopt::escapeNonUtf8("\xf4\x90\x80\x80"), "\\xF4\\x90\\x80\\x80");
+}
+
+TEST(ShellWord, IsQuotedWhereItMustBe) {
+  EXPECT_EQ(ppopt::shellWord("--mesh=dp=2,pp=2"), "--mesh=dp=2,pp=2");
+  EXPECT_EQ(ppopt::shellWord(""), "''");
+  EXPECT_EQ(ppopt::shellWord("a b"), "'a b'");
+  EXPECT_EQ(ppopt::shellWord("it's"), "'it'\\''s'");
+  EXPECT_EQ(ppopt::shellWord("~$*\n"), "'~$*\n'");
+  EXPECT_EQ(ppopt::shellCommand("./train"), "./train");
+  EXPECT_EQ(ppopt::shellCommand("a b/train"), "'a b/train'");
+  // Not an assignment before the command --data.
+  EXPECT_EQ(ppopt::shellCommand("lr=1/train"), "'lr=1/train'");
 }
 
 //===----------------------------------------------------------------------===//
@@ -176,6 +210,21 @@ TEST(Safetensors, RefusesMalformedFiles) {
   EXPECT_ERROR(SafetensorsFile{folder.path(".")}, "not a regular file");
 }
 
+TEST(Safetensors, HeadersAreReadInLinearTime) {
+  constexpr int tensors = 100000;
+  std::string header;
+  for (int i = 0; i < tensors; ++i)
+    header += fmt::format(
+        R"({}"t{}":{{"dtype":"U8","shape":[1],"data_offsets":[{},{}]}})",
+        i == 0 ? "{" : ",", i, i, i + 1);
+  TemporaryFolder folder;
+  std::string path = folder.write("a", withHeader(header + "}", tensors));
+  std::clock_t begin = std::clock();
+  EXPECT_EQ(SafetensorsFile{path}.tensors().size(), size_t(tensors));
+  // Quadratic time is minutes, linear time less than one of these seconds.
+  EXPECT_LT(double(std::clock() - begin) / CLOCKS_PER_SEC, 30);
+}
+
 //===----------------------------------------------------------------------===//
 // Token files
 //===----------------------------------------------------------------------===//
@@ -295,6 +344,67 @@ TEST(TokenWindows, DoNotDependOnTheOrderOfPaths) {
     TokenWindows(paths, TokenFormat::Bytes, {4, 4}, "--data");
   };
   EXPECT_ERROR(open({folder.path("x"), b, a}), "x/a is given twice");
+}
+
+TEST(ListFiles, FollowsLinks) {
+  TemporaryFolder folder;
+  folder.write("data/a", "");
+  folder.write("data/.hidden/no", "");
+  folder.write("elsewhere/in/b", "");
+  folder.write("c", "");
+  fs::create_directory_symlink("../elsewhere", folder.path("data/link"));
+  fs::create_symlink(folder.path("c"), folder.path("data/c"));
+  fs::create_directory_symlink("data", folder.path("given"));
+  for (const char *given : {"data", "data/", "given"})
+    EXPECT_EQ(listFiles({folder.path(given)}, "--data").size(), 3u) << given;
+  EXPECT_EQ(listFiles({folder.path("data")}, "--data")[2],
+            folder.path("data/link/in/b"));
+  // A folder that two links lead to has its files twice, also without a ring.
+  fs::create_directory_symlink("../elsewhere/in", folder.path("data/more"));
+  EXPECT_ERROR(listFiles({folder.path("data")}, "--data"),
+               fmt::format("--data: {0}/link/in/b and {0}/more/b are the same "
+                           "file",
+                           folder.path("data")));
+}
+
+TEST(ListFiles, FindsAFileThatIsThereTwice) {
+  TemporaryFolder folder;
+  folder.write("data/a", "");
+  auto refuses = [&](const std::vector<std::string> &paths) {
+    EXPECT_ERROR(listFiles(paths, "--data"),
+                 fmt::format("--data: {} and {} are the same file",
+                             folder.path("data/a"), folder.path("data/b")));
+    fs::remove(folder.path("data/b"));
+  };
+  fs::create_symlink("a", folder.path("data/b"));
+  refuses({folder.path("data")});
+  fs::create_hard_link(folder.path("data/a"), folder.path("data/b"));
+  refuses({folder.path("data")});
+  fs::create_symlink("a", folder.path("data/b"));
+  refuses({folder.path("data/b"), folder.path("data/a")});
+}
+
+TEST(ListFiles, NamesLinksThatLeadNowhere) {
+  TemporaryFolder folder;
+  auto list = [&](const std::string &extension = "") {
+    listFiles({folder.path("data")}, "--data", extension);
+  };
+  folder.write("data/in/a.safetensors", "");
+  std::string link = folder.path("data/in/x");
+  fs::create_symlink("/none/here", link);
+  EXPECT_ERROR(list(), link + ": is a link to /none/here, which leads nowhere");
+  // It may have been a folder.
+  EXPECT_ERROR(list(".safetensors"), "leads nowhere");
+  fs::rename(link, link + ".txt");
+  list(".safetensors");
+  EXPECT_ERROR(list(), "leads nowhere");
+  fs::remove(link + ".txt");
+  fs::create_directory_symlink("..", link);
+  EXPECT_ERROR(list(),
+               "--data: " + link + " is a link to a folder that it is in");
+  fs::remove(link);
+  fs::create_symlink("x", link);
+  EXPECT_ERROR(list(), link + ": is a link to x, which leads nowhere");
 }
 
 TEST(TokenWindows, AreReadOfMoreFilesThanAreMapped) {
