@@ -19,8 +19,11 @@ def PP_InternalOps : OpDocGroup {
   let description = "The ops that the compiler creates.";
 }
 
-class PP_Op<string mnemonic, list<Trait> traits = []>
-    : Op<PP_Dialect, mnemonic, traits> {
+/// The op has no attributes but those that are declared here.
+def PP_DeclaredAttributes : NativeOpTrait<"DeclaredAttributes"> { let cppNamespace = "::mlir::pp"; }
+
+class PP_Op<string mnemonic, list<Trait> traits = [], list<Trait> attributes = [PP_DeclaredAttributes]>
+    : Op<PP_Dialect, mnemonic, !listconcat(attributes, traits)> {
   let opDocGroup = PP_InternalOps;
 }
 

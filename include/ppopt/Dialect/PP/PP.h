@@ -16,6 +16,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "ppopt/Dialect/PP/DeclaredAttributes.h"
 #include "ppopt/Dialect/PP/Interfaces.h"
 #include "ppopt/Dialect/PP/Pitch.h"
 #include "ppopt/Dialect/PP/PlanChoices.h"
