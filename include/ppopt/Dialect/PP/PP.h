@@ -20,6 +20,7 @@
 #include "ppopt/Dialect/PP/Interfaces.h"
 #include "ppopt/Dialect/PP/Pitch.h"
 #include "ppopt/Dialect/PP/PlanChoices.h"
+#include "ppopt/Dialect/PP/RealAttr.h"
 #include "ppopt/Dialect/PP/ShardingTypes.h"
 
 #include "ppopt/Dialect/PP/PPDialect.h.inc"
