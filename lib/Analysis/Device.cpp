@@ -2,6 +2,7 @@
 
 #include "ppopt/Analysis/Device.h"
 
+#include "ppopt/Dialect/PP/DeclaredAttributes.h"
 #include "schema/write.h"
 
 #include "mlir/IR/Builders.h"
@@ -10,10 +11,6 @@
 using namespace mlir;
 using namespace mlir::pp;
 namespace schema = ::ppopt::schema;
-
-/// The attribute of a module whose device is not the built-in one: the fields
-/// of the document.
-static constexpr llvm::StringLiteral kDeviceAttr = "pp.device";
 
 /// Fitted for one core with AVX-512 while two are busy, to the CPU time of all
 /// tasks of five GPTs (width 128 to 768, 128 to 768 tokens, vocabularies of 256

@@ -2,6 +2,7 @@
 
 #include "ppopt/Analysis/Thresholds.h"
 
+#include "ppopt/Dialect/PP/DeclaredAttributes.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
 

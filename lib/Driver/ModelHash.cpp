@@ -3,7 +3,7 @@
 #include "ppopt/Driver/ModelHash.h"
 
 #include "ppopt/Analysis/Device.h"
-#include "ppopt/Analysis/Thresholds.h"
+#include "ppopt/Dialect/PP/DeclaredAttributes.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Passes.h"
 #include "ppopt/Transforms/Placement/AssignPlaces.h"

@@ -12,7 +12,6 @@
 #include "ppopt/Analysis/PlanSchedule.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Model/Entry.h"
-#include "ppopt/Transforms/Partition/Recompute.h"
 #include "ppopt/Transforms/Scheduling/SlotUses.h"
 
 #include "llvm/ADT/StringSet.h"

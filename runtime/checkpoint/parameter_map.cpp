@@ -145,8 +145,28 @@ ParameterMap::ParameterMap(const std::string &path, std::string_view text)
 
   where = path + ": tied";
   json tied = document.value("tied", json::object());
-  for (const auto &[copy, original] : objectOf(where, tied).items())
+  for (const auto &[copy, original] : objectOf(where, tied).items()) {
     tied_[copy] = textOf(fmt::format("{}: '{}'", where, copy), original);
+    if (tied_[copy] == copy)
+      throw Error("{}: '{}': is tied to itself", where, copy);
+  }
+  if (!prefix_.empty() && !usesPrefix())
+    throw Error("{}: optional_prefix: no tensor of the map begins with '{}'; "
+                "write it in their names, or leave it out",
+                path, prefix_);
+}
+
+bool ParameterMap::usesPrefix() const {
+  auto hasPrefix = [&](const std::string &name) {
+    return name.compare(0, prefix_.size(), prefix_) == 0;
+  };
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [&](const Entry &entry) {
+                       return hasPrefix(entry.tensor.text());
+                     }) ||
+         std::any_of(
+             ignored_.begin(), ignored_.end(),
+             [&](const NamePattern &name) { return hasPrefix(name.text()); });
 }
 
 const ParameterMap::Entry *

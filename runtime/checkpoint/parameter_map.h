@@ -63,6 +63,7 @@ private:
     bool transposed;
   };
 
+  bool usesPrefix() const;
   const Entry *entryOf(const std::string &parameter,
                        NamePattern::Numbers &numbers) const;
 

@@ -2,7 +2,7 @@
 
 #include "compilation.h"
 
-#include "unknown_name.h"
+#include "parser_errors.h"
 #include "write_file.h"
 
 #include "ppopt/Analysis/PlanSchedule.h"
@@ -89,7 +89,7 @@ Compilation::Compilation(const pp::PlanOptions &options, bool isStrict,
   // The user did not write the op in its current form: do not print it.
   context.printOpOnDiagnostic(false);
   // Registered last, so called first. It counts, and leaves printing to the
-  // other handler. It replaces the text of an error about an unknown name.
+  // other handler. It replaces the text of some errors of the parser.
   counter = context.getDiagEngine().registerHandler([this](Diagnostic &found) {
     errorCount += found.getSeverity() == DiagnosticSeverity::Error;
     warningCount += found.getSeverity() == DiagnosticSeverity::Warning;
@@ -102,7 +102,9 @@ Compilation::Compilation(const pp::PlanOptions &options, bool isStrict,
     }
     if (module)
       return failure();
-    std::string text = explainUnknownName(found, sources);
+    if (errorCount > 1 && repeatsParserError(found))
+      return success();
+    std::string text = explainParserError(found, sources);
     if (!text.empty())
       diagnostics->emitDiagnostic(found.getLocation(), text,
                                   found.getSeverity());

@@ -2,6 +2,7 @@
 
 #include "flags.h"
 
+#include "ppopt/Support/NearestNames.h"
 #include "ppopt/byte_amount.h"
 #include "ppopt/shell_word.h"
 #include "schema/plan.h"
@@ -17,32 +18,13 @@ using namespace ppopt;
 // Suggestions
 //===----------------------------------------------------------------------===//
 
-static std::string quotedList(ArrayRef<StringRef> words) {
-  std::string list;
-  for (auto [i, word] : enumerate(words)) {
-    if (i > 0)
-      list += i + 1 == words.size() ? " or " : ", ";
-    list += ("'" + word + "'").str();
-  }
-  return list;
-}
-
 std::string ppopt::suggest(StringRef word, ArrayRef<StringRef> known) {
-  StringRef nearest;
-  unsigned distance = ~0u;
-  for (StringRef candidate : known) {
-    unsigned edits = word.ltrim('-').edit_distance(candidate.ltrim('-'));
-    if (edits < distance) {
-      distance = edits;
-      nearest = candidate;
-    }
-  }
   if (known.empty())
     return "";
-  // More edits than half of the word are not a typo.
-  if (distance <= std::max<size_t>(1, nearest.ltrim('-').size() / 2))
-    return ("; did you mean '" + nearest + "'?").str();
-  return "; it takes " + quotedList(known);
+  SmallVector<StringRef> nearest =
+      findNearest(word, known, [](StringRef flag) { return flag.ltrim('-'); });
+  return nearest.empty() ? "; it takes " + quoteNames(known)
+                         : askWhether(nearest);
 }
 
 //===----------------------------------------------------------------------===//
@@ -72,7 +54,7 @@ static std::string checkMesh(const Flag &flag, StringRef value) {
       return ("'" + axis + "' is not AXIS=SIZE, e.g. dp=2").str();
     if (is_contained(flag.later, name))
       return ("this version does not partition over the axis '" + name +
-              "'; it takes " + quotedList(flag.values))
+              "'; it takes " + quoteNames(flag.values))
           .str();
     if (!is_contained(flag.values, name))
       return ("unknown axis '" + name + "'" + suggest(name, flag.values)).str();
@@ -137,7 +119,7 @@ static std::string checkValue(const Flag &flag, StringRef value) {
       return "";
     if (is_contained(flag.later, value) || is_contained(flag.later, "*"))
       return ("this version does not support '" + value + "'; it takes " +
-              quotedList(values))
+              quoteNames(values))
           .str();
     return ("unknown value '" + value + "'" + suggest(value, values)).str();
   }

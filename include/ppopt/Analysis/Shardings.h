@@ -145,13 +145,6 @@ SmallVector<int64_t> getLocalShape(const ShardingAxes &axes,
 double countReshardBytes(const ShardingAxes &axes, const Sharding &from,
                          const Sharding &to, double bytes);
 
-/// Where shardings stand in the IR.
-inline constexpr llvm::StringLiteral kShardAttr = "pp.shard";
-inline constexpr llvm::StringLiteral kShardingAttr = "pp.sharding";
-inline constexpr llvm::StringLiteral kLoopsAttr = "pp.loops";
-inline constexpr llvm::StringLiteral kShardingsAttr = "pp.shardings";
-inline constexpr llvm::StringLiteral kReadsAttr = "pp.reads";
-
 } // namespace mlir::pp
 
 #endif // PPOPT_ANALYSIS_SHARDINGS_H

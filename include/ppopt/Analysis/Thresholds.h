@@ -19,9 +19,6 @@ enum class Threshold {
 #include "ppopt/Analysis/Thresholds.def"
 };
 
-/// The module attribute that sets thresholds: {kernel-ops = 1 : i64}.
-inline constexpr llvm::StringLiteral kThresholdsAttr = "pp.thresholds";
-
 /// Returns the threshold for the module of `op`: the default if the module does
 /// not set it.
 int64_t getThreshold(Operation *op, Threshold threshold);

@@ -9,9 +9,6 @@
 
 namespace mlir::pp {
 
-/// On a region: it reuses the memory of other regions while they hold nothing.
-inline constexpr llvm::StringLiteral kOverlaidAttr = "pp.overlaid";
-
 /// Offsets (bytes) in the arena of a place's ranks, from the place's pp.regions
 /// in a module of phase kernels.
 class ArenaLayout {

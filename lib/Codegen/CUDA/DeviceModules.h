@@ -12,9 +12,6 @@ namespace mlir::pp {
 /// be accurate.
 bool hasAccurateMath(ModuleOp module);
 
-/// The attribute of a nested module of kernels for which that holds.
-inline constexpr llvm::StringLiteral kAccurateAttr = "pp.accurate_math";
-
 /// Returns the nested module of kernels whose indices have 64 bits
 /// (`@device_wide`) or 32 (`@device`). Adds it if there is none.
 ModuleOp getDeviceModule(ModuleOp module, bool isWide);

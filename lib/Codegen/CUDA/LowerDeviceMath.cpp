@@ -13,6 +13,7 @@
 #include "DeviceModules.h"
 
 #include "ppopt/Codegen/CUDA/Passes.h"
+#include "ppopt/Dialect/PP/DeclaredAttributes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -7,10 +7,8 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-static constexpr StringLiteral kPitch = "pp.pitch";
-
 static DenseI64ArrayAttr getPitches(Operation *op) {
-  return op->getAttrOfType<DenseI64ArrayAttr>(kPitch);
+  return op->getAttrOfType<DenseI64ArrayAttr>(kPitchAttr);
 }
 
 void pp::setPitch(OpResult result, Pitch pitch) {
@@ -19,9 +17,9 @@ void pp::setPitch(OpResult result, Pitch pitch) {
   if (DenseI64ArrayAttr set = getPitches(op))
     pitches = llvm::to_vector(set.asArrayRef());
   pitches[result.getResultNumber()] = pitch.value_or(0);
-  op->removeAttr(kPitch);
+  op->removeAttr(kPitchAttr);
   if (llvm::any_of(pitches, [](int64_t each) { return each != 0; }))
-    op->setAttr(kPitch, DenseI64ArrayAttr::get(op->getContext(), pitches));
+    op->setAttr(kPitchAttr, DenseI64ArrayAttr::get(op->getContext(), pitches));
 }
 
 bool pp::keepsRows(ReshapeOp op) {

@@ -8,9 +8,6 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-static constexpr StringLiteral kSweep = "pp.sweep";
-static constexpr StringLiteral kLanes = "pp.lanes";
-
 //===----------------------------------------------------------------------===//
 // #pp.form, #pp.tiles
 //===----------------------------------------------------------------------===//
@@ -63,27 +60,27 @@ bool KernelOp::isFull(Value value) {
 }
 
 std::optional<int64_t> KernelOp::getSweep(ReduceOp reduction) {
-  return getNumber(reduction->getDiscardableAttr(kSweep));
+  return getNumber(reduction->getDiscardableAttr(kSweepAttr));
 }
 
 std::optional<int64_t> KernelOp::getSweep(unsigned result) {
-  return getNumber(getResultAttr(result, kSweep));
+  return getNumber(getResultAttr(result, kSweepAttr));
 }
 
 void KernelOp::setSweep(ReduceOp reduction, int64_t sweep) {
-  reduction->setDiscardableAttr(kSweep, getNumberAttr(*this, sweep));
+  reduction->setDiscardableAttr(kSweepAttr, getNumberAttr(*this, sweep));
 }
 
 void KernelOp::setSweep(unsigned result, int64_t sweep) {
-  setResultAttr(result, kSweep, getNumberAttr(*this, sweep));
+  setResultAttr(result, kSweepAttr, getNumberAttr(*this, sweep));
 }
 
 std::optional<int64_t> KernelOp::getLanes(ReduceOp reduction) {
-  return getNumber(reduction->getDiscardableAttr(kLanes));
+  return getNumber(reduction->getDiscardableAttr(kLanesAttr));
 }
 
 void KernelOp::setLanes(ReduceOp reduction, int64_t lanes) {
-  reduction->setDiscardableAttr(kLanes, getNumberAttr(*this, lanes));
+  reduction->setDiscardableAttr(kLanesAttr, getNumberAttr(*this, lanes));
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,13 +6,11 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-static constexpr StringLiteral kPitch = "pp.pitch";
-
 Pitch KernelOp::getPitch(unsigned buffer) {
   unsigned arguments = getNumArguments();
   Attribute attr = buffer < arguments
-                       ? getArgAttr(buffer, kPitch)
-                       : getResultAttr(buffer - arguments, kPitch);
+                       ? getArgAttr(buffer, kPitchAttr)
+                       : getResultAttr(buffer - arguments, kPitchAttr);
   auto pitch = dyn_cast_or_null<IntegerAttr>(attr);
   return pitch ? Pitch(pitch.getInt()) : std::nullopt;
 }
@@ -21,14 +19,14 @@ void KernelOp::setPitch(unsigned buffer, Pitch pitch) {
   unsigned arguments = getNumArguments();
   Builder builder(getContext());
   if (buffer < arguments) {
-    removeArgAttr(buffer, builder.getStringAttr(kPitch));
+    removeArgAttr(buffer, builder.getStringAttr(kPitchAttr));
     if (pitch)
-      setArgAttr(buffer, kPitch, builder.getI64IntegerAttr(*pitch));
+      setArgAttr(buffer, kPitchAttr, builder.getI64IntegerAttr(*pitch));
     return;
   }
-  removeResultAttr(buffer - arguments, builder.getStringAttr(kPitch));
+  removeResultAttr(buffer - arguments, builder.getStringAttr(kPitchAttr));
   if (pitch)
-    setResultAttr(buffer - arguments, kPitch,
+    setResultAttr(buffer - arguments, kPitchAttr,
                   builder.getI64IntegerAttr(*pitch));
 }
 

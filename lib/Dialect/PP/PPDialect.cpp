@@ -32,6 +32,20 @@ static void printAxisName(AsmPrinter &printer, StringAttr axis) {
   printer.printKeywordOrString(axis.getValue());
 }
 
+/// A word of an enumeration. `words` lists them for the error.
+template <typename Enum>
+static FailureOr<Enum> parseWord(AsmParser &parser,
+                                 std::optional<Enum> (*symbolize)(StringRef),
+                                 StringRef words) {
+  SMLoc loc = parser.getCurrentLocation();
+  std::string word;
+  if (parser.parseKeywordOrString(&word))
+    return failure();
+  if (std::optional<Enum> found = symbolize(word))
+    return *found;
+  return parser.emitError(loc) << "'" << word << "' is none of " << words;
+}
+
 /// The sizes of a space: 4x16.
 static ParseResult parseSizes(AsmParser &parser, SmallVector<int64_t> &sizes) {
   return parser.parseDimensionList(sizes, /*allowDynamic=*/false,
@@ -71,6 +85,22 @@ Operation *PPDialect::materializeConstant(OpBuilder &builder, Attribute value,
 // #pp.init
 //===----------------------------------------------------------------------===//
 
+/// Parses a float, or an integer in decimal digits, which parseFloat refuses.
+static ParseResult parseReal(AsmParser &parser, double &number) {
+  const char *text = parser.getCurrentLocation().getPointer();
+  text += *text == '-';
+  const char *digits = text;
+  while (llvm::isDigit(*text))
+    ++text;
+  if (text == digits || *text == '.' || *text == 'x')
+    return parser.parseFloat(number);
+  int64_t whole;
+  if (parser.parseInteger(whole))
+    return failure();
+  number = static_cast<double>(whole);
+  return success();
+}
+
 /// `<zeros>`, `<ones>`, `<uniform, low, high>`, `<normal, mean, deviation>`.
 Attribute InitAttr::parse(AsmParser &parser, Type) {
   StringRef keyword;
@@ -84,8 +114,8 @@ Attribute InitAttr::parse(AsmParser &parser, Type) {
            Attribute();
   double first = 0, second = 0;
   if (*kind == InitKind::Uniform || *kind == InitKind::Normal)
-    if (parser.parseComma() || parser.parseFloat(first) ||
-        parser.parseComma() || parser.parseFloat(second))
+    if (parser.parseComma() || parseReal(parser, first) ||
+        parser.parseComma() || parseReal(parser, second))
       return {};
   if (parser.parseGreater())
     return {};

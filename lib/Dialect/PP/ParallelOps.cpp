@@ -187,14 +187,12 @@ void TaskOp::build(OpBuilder &builder, OperationState &state, StringRef name,
   state.addRegion();
 }
 
-static constexpr StringLiteral kRole = "pp.role";
-
 RoleAttr TaskOp::getArgRole(unsigned i) {
-  return getArgAttrOfType<RoleAttr>(i, kRole);
+  return getArgAttrOfType<RoleAttr>(i, kRoleAttr);
 }
 
 RoleAttr TaskOp::getResultRole(unsigned i) {
-  return getResultAttrOfType<RoleAttr>(i, kRole);
+  return getResultAttrOfType<RoleAttr>(i, kRoleAttr);
 }
 
 /// Returns whether the result of a role updates the argument of the same role
@@ -227,7 +225,7 @@ std::optional<unsigned> TaskOp::getTiedArgument(unsigned resultNumber) {
   if (!mustBeTied(role.getKind()) || !getArgAttrs())
     return std::nullopt;
   // Runs once per result, over all arguments: each check must be cheap.
-  auto name = StringAttr::get(getContext(), kRole);
+  auto name = StringAttr::get(getContext(), kRoleAttr);
   for (auto [i, attributes] :
        llvm::enumerate(getArgAttrs()->getAsRange<DictionaryAttr>()))
     if (attributes.get(name) == role)

@@ -359,6 +359,17 @@ LogicalResult Differentiator::run() {
   return success();
 }
 
+/// Whoever runs the program must give these inputs, for nothing.
+void warnOfUnreadInputs(func::FuncOp entry) {
+  for (BlockArgument input : entry.getArguments())
+    if (input.use_empty())
+      emitWarning(input.getLoc())
+          << "input "
+          << entry.getArgAttrOfType<StringAttr>(input.getArgNumber(),
+                                                kInputAttr)
+          << " is not read: the loss does not depend on it; leave it out";
+}
+
 struct Autodiff : pp::impl::AutodiffBase<Autodiff> {
   void runOnOperation() override {
     FailureOr<func::FuncOp> entry = findEntry(getOperation());
@@ -373,6 +384,7 @@ struct Autodiff : pp::impl::AutodiffBase<Autodiff> {
       entry->emitError("has no single loss to differentiate");
       return signalPassFailure();
     }
+    warnOfUnreadInputs(*entry);
     Differentiator differentiator(*entry);
     if (failed(differentiator.run()))
       return signalPassFailure();

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Dialect/PP/Shapes.h"
-#include "ppopt/Transforms/Generation/Generation.h"
 #include "ppopt/Transforms/Generation/Passes.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Model/IndexSources.h"

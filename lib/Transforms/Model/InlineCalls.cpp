@@ -11,7 +11,7 @@
 #include "ppopt/Transforms/Model/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/StringExtras.h"
+#include <deque>
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_INLINECALLS
@@ -29,106 +29,147 @@ constexpr llvm::StringLiteral kStream = "stream";
 /// the model at each level. GPT-2 124M has 435 ops.
 constexpr int64_t kMostOps = 100000;
 
-/// 64-bit FNV-1a, as in docs/random-numbers.md.
-uint64_t hashPath(StringRef path) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (unsigned char c : path)
+/// 64-bit FNV-1a of a path and what follows it, as in docs/random-numbers.md.
+uint64_t extendPath(uint64_t hash, StringRef text) {
+  for (unsigned char c : text)
     hash = (hash ^ c) * 0x100000001b3;
   return hash;
 }
+constexpr uint64_t kEmptyPath = 0xcbf29ce484222325;
 
-/// Clones the bodies of called functions into the entry.
+/// Clones the bodies of called functions into the entry. Calls may be nested
+/// deeper than the stack is.
 class Inliner {
 public:
   Inliner(SymbolTable &symbols, OpBuilder &builder)
       : symbols(symbols), builder(builder) {}
 
-  /// Clones the ops of `function` at the builder's insertion point; its
-  /// arguments are mapped already. Sets `results` to the function's results.
-  LogicalResult cloneBody(func::FuncOp function, IRMapping &mapping,
-                          std::optional<Location> caller, const Twine &path,
-                          SmallVectorImpl<Value> &results) {
-    unsigned ordinal = 0;
-    return cloneBlock(function.getBody().front(), mapping, caller, path.str(),
-                      ordinal, results);
+  /// Clones the ops of the entry at the builder's insertion point; its
+  /// arguments are mapped already. Sets `results` to what it returns.
+  LogicalResult cloneEntry(func::FuncOp entry, IRMapping mapping,
+                           SmallVectorImpl<Value> &results) {
+    enter(entry, std::move(mapping), std::nullopt,
+          extendPath(kEmptyPath, entry.getSymName()), {});
+    while (!blocks.empty()) {
+      if (blocks.back().rest.empty()) {
+        SmallVector<Value> returned;
+        for (Value value : blocks.back().terminator->getOperands())
+          returned.push_back(getCall().mapping.lookup(value));
+        if (blocks.size() == 1)
+          results.assign(returned);
+        leave(returned);
+        continue;
+      }
+      Operation &op = *blocks.back().rest.begin();
+      blocks.back().rest = llvm::drop_begin(blocks.back().rest);
+      if (failed(clone(op)))
+        return failure();
+    }
+    return success();
   }
 
 private:
-  /// Clones a block of a function, or of a mark in it: a mark doesn't change
-  /// the random numbers. `ordinal` is that of the function's next call or draw.
-  LogicalResult cloneBlock(Block &block, IRMapping &mapping,
-                           std::optional<Location> caller,
-                           const std::string &pathText, unsigned &ordinal,
-                           SmallVectorImpl<Value> &results) {
-    for (Operation &op : block.without_terminator()) {
-      Location loc = caller ? Location(CallSiteLoc::get(op.getLoc(), *caller))
-                            : op.getLoc();
-      if (++opCount > kMostOps)
-        return emitError(loc)
-               << "with its calls inlined the model has more than " << kMostOps
-               << " ops; see which functions call others more often than they "
-                  "need to";
-      if (auto on = dyn_cast<OnOp>(op)) {
-        if (failed(cloneMark(on, mapping, loc, caller, pathText, ordinal)))
-          return failure();
-        continue;
-      }
-      if (auto call = dyn_cast<func::CallOp>(op)) {
-        if (failed(cloneCall(call, mapping, loc,
-                             pathText + "/" + call.getCallee() + "#" +
-                                 Twine(ordinal++))))
-          return failure();
-        continue;
-      }
-      Operation *clone = builder.clone(op, mapping);
-      clone->setLoc(loc);
-      if (llvm::is_contained(op.getName().getAttributeNames(), kStream) &&
-          !op.getAttr(kStream))
-        clone->setAttr(kStream,
-                       builder.getI64IntegerAttr(static_cast<int64_t>(hashPath(
-                           pathText + "/#" + std::to_string(ordinal++)))));
+  /// A function whose body is being cloned.
+  struct Call {
+    func::FuncOp function;
+    IRMapping mapping;
+    std::optional<Location> caller; ///< none in the entry
+    uint64_t path;                  ///< hash of the calls
+    func::CallOp op;
+    unsigned ordinal = 0; ///< of the next call or draw
+  };
+
+  /// A block of the last function of `calls`: its body, or that of a mark in
+  /// it, which does not change the random numbers.
+  struct OpenBlock {
+    llvm::iterator_range<Block::iterator> rest;
+    Operation *terminator;
+    OnOp mark, clone; ///< null for the function's body
+  };
+
+  Call &getCall() { return calls.back(); }
+
+  Location getLoc(Operation &op) {
+    std::optional<Location> caller = getCall().caller;
+    return caller ? Location(CallSiteLoc::get(op.getLoc(), *caller))
+                  : op.getLoc();
+  }
+
+  void open(Block &block, OnOp mark, OnOp clone) {
+    blocks.push_back(
+        {block.without_terminator(), block.getTerminator(), mark, clone});
+  }
+
+  void enter(func::FuncOp function, IRMapping mapping,
+             std::optional<Location> caller, uint64_t path, func::CallOp op) {
+    active.insert(function);
+    calls.push_back({function, std::move(mapping), caller, path, op});
+    open(function.getBody().front(), {}, {});
+  }
+
+  /// Closes the last block, whose terminator has the operands `values` now.
+  void leave(ArrayRef<Value> values) {
+    OpenBlock block = blocks.back();
+    blocks.pop_back();
+    if (block.mark) {
+      YieldOp::create(builder, block.clone.getLoc(), values);
+      builder.setInsertionPointAfter(block.clone);
+      getCall().mapping.map(block.mark.getResults(), block.clone.getResults());
+      return;
     }
-    for (Value value : block.getTerminator()->getOperands())
-      results.push_back(mapping.lookup(value));
+    func::CallOp op = getCall().op;
+    active.erase(getCall().function);
+    calls.pop_back();
+    if (!op)
+      return;
+    for (auto [result, value] : llvm::zip(op.getResults(), values))
+      getCall().mapping.map(result, mark(value, getLoc(*op)));
+  }
+
+  LogicalResult clone(Operation &op) {
+    Location loc = getLoc(op);
+    if (++opCount > kMostOps)
+      return emitError(loc)
+             << "with its calls inlined the model has more than " << kMostOps
+             << " ops; see which functions call others more often than they "
+                "need to";
+    if (auto on = dyn_cast<OnOp>(op)) {
+      auto clone =
+          OnOp::create(builder, loc, on.getResultTypes(), on.getPlace());
+      builder.createBlock(&clone.getBody());
+      open(on.getBody().front(), on, clone);
+      return success();
+    }
+    if (auto call = dyn_cast<func::CallOp>(op))
+      return cloneCall(call, loc);
+    Operation *clone = builder.clone(op, getCall().mapping);
+    clone->setLoc(loc);
+    if (llvm::is_contained(op.getName().getAttributeNames(), kStream) &&
+        !op.getAttr(kStream)) {
+      std::string draw = "/#" + std::to_string(getCall().ordinal++);
+      clone->setAttr(kStream, builder.getI64IntegerAttr(static_cast<int64_t>(
+                                  extendPath(getCall().path, draw))));
+    }
     return success();
   }
 
-  LogicalResult cloneMark(OnOp on, IRMapping &mapping, Location loc,
-                          std::optional<Location> caller,
-                          const std::string &pathText, unsigned &ordinal) {
-    auto clone = OnOp::create(builder, loc, on.getResultTypes(), on.getPlace());
-    OpBuilder::InsertionGuard guard(builder);
-    builder.createBlock(&clone.getBody());
-    SmallVector<Value> yielded;
-    if (failed(cloneBlock(on.getBody().front(), mapping, caller, pathText,
-                          ordinal, yielded)))
-      return failure();
-    YieldOp::create(builder, loc, yielded);
-    mapping.map(on.getResults(), clone.getResults());
-    return success();
-  }
-
-  LogicalResult cloneCall(func::CallOp call, IRMapping &mapping, Location loc,
-                          const Twine &path) {
+  LogicalResult cloneCall(func::CallOp call, Location loc) {
     auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
     if (!callee || callee.isExternal())
       return call.emitOpError("calls @")
              << call.getCallee() << ", which has no body in this file";
-    if (llvm::is_contained(stack, callee))
+    if (active.contains(callee))
       return call.emitOpError("calls @")
              << call.getCallee()
              << " from within itself; a model's functions can't be recursive";
-    stack.push_back(callee);
     IRMapping inner;
     for (auto [argument, operand] :
          llvm::zip(callee.getArguments(), call.getOperands()))
-      inner.map(argument, mapping.lookup(operand));
-    SmallVector<Value> results;
-    if (failed(cloneBody(callee, inner, loc, path, results)))
-      return failure();
-    stack.pop_back();
-    for (auto [result, value] : llvm::zip(call.getResults(), results))
-      mapping.map(result, mark(value, loc));
+      inner.map(argument, getCall().mapping.lookup(operand));
+    std::string name = "/" + call.getCallee().str() + "#" +
+                       std::to_string(getCall().ordinal++);
+    enter(callee, std::move(inner), loc, extendPath(getCall().path, name),
+          call);
     return success();
   }
 
@@ -143,7 +184,9 @@ private:
 
   SymbolTable &symbols;
   OpBuilder &builder;
-  SmallVector<func::FuncOp> stack;
+  std::deque<Call> calls;
+  std::vector<OpenBlock> blocks;
+  DenseSet<Operation *> active; ///< the functions of `calls`
   int64_t opCount = 0;
 };
 
@@ -165,8 +208,7 @@ struct InlineCalls : pp::impl::InlineCallsBase<InlineCalls> {
     builder.setInsertionPointToEnd(body);
     SmallVector<Value> results;
     if (failed(Inliner(symbols, builder)
-                   .cloneBody(*entry, mapping, std::nullopt,
-                              entry->getSymName(), results))) {
+                   .cloneEntry(*entry, std::move(mapping), results))) {
       inlined.erase();
       return signalPassFailure();
     }

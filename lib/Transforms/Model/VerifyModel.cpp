@@ -37,35 +37,66 @@ static FailureOr<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
 // Functions and ops
 //===----------------------------------------------------------------------===//
 
-/// Checks that calls name functions with a body and form no cycle. `path` holds
-/// the callers.
-static LogicalResult verifyCalls(func::FuncOp function, SymbolTable &symbols,
-                                 SmallVectorImpl<func::FuncOp> &path,
-                                 DenseSet<Operation *> &done) {
-  if (!done.insert(function).second)
-    return success();
-  path.push_back(function);
-  WalkResult result = function.walk([&](func::CallOp call) {
-    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
-    if (!callee || callee.isExternal()) {
-      call.emitError("calls @")
-          << call.getCallee() << ", which has no body in this file";
-      return WalkResult::interrupt();
+/// Checks that the arguments of a function that is called are no inputs.
+static LogicalResult verifyIsNoEntry(func::FuncOp callee) {
+  for (unsigned i = 0; i < callee.getNumArguments(); ++i)
+    for (StringRef name : {kInputAttr, kShiftAttr, kShardAttr})
+      if (callee.getArgAttr(i, name))
+        return emitError(callee.getArgument(i).getLoc())
+               << "argument " << i << " of @" << callee.getSymName() << " has "
+               << name
+               << ", which is for inputs: arguments of the entry, which no "
+                  "function calls";
+  return success();
+}
+
+/// Checks that calls name functions with a body and form no cycle. Calls may be
+/// nested deeper than the stack is.
+static LogicalResult verifyCalls(ModuleOp module, SymbolTable &symbols) {
+  enum class State { New, OnPath, Done };
+  DenseMap<Operation *, State> states;
+  struct Visit {
+    func::FuncOp function;
+    SmallVector<func::CallOp> calls; ///< not followed yet, the last one first
+  };
+  std::vector<Visit> path;
+  auto enter = [&](func::FuncOp function) {
+    states[function] = State::OnPath;
+    path.push_back({function, {}});
+    function.walk(
+        [&](func::CallOp call) { path.back().calls.push_back(call); });
+    std::reverse(path.back().calls.begin(), path.back().calls.end());
+  };
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!function.isExternal() && states.lookup(function) == State::New)
+      enter(function);
+    while (!path.empty()) {
+      if (path.back().calls.empty()) {
+        states[path.back().function] = State::Done;
+        path.pop_back();
+        continue;
+      }
+      func::CallOp call = path.back().calls.pop_back_val();
+      auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+      if (!callee || callee.isExternal())
+        return call.emitError("calls @")
+               << call.getCallee() << ", which has no body in this file";
+      if (states.lookup(callee) == State::OnPath) {
+        InFlightDiagnostic diag = call.emitError("calls @")
+                                  << call.getCallee()
+                                  << " from within itself; a model is finite: "
+                                     "write its layers one after the other";
+        diag.attachNote(callee.getLoc())
+            << "@" << call.getCallee() << " is here";
+        return diag;
+      }
+      if (failed(verifyIsNoEntry(callee)))
+        return failure();
+      if (states.lookup(callee) == State::New)
+        enter(callee);
     }
-    if (llvm::is_contained(path, callee)) {
-      InFlightDiagnostic diag = call.emitError("calls @")
-                                << call.getCallee()
-                                << " from within itself; a model is finite: "
-                                   "write its layers one after the other";
-      diag.attachNote(callee.getLoc()) << "@" << call.getCallee() << " is here";
-      return WalkResult::interrupt();
-    }
-    return failed(verifyCalls(callee, symbols, path, done))
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
-  });
-  path.pop_back();
-  return failure(result.wasInterrupted());
+  }
+  return success();
 }
 
 static LogicalResult verifyTypes(Location loc, TypeRange types) {
@@ -98,12 +129,34 @@ static LogicalResult verifyBlock(Block &block) {
              << op.getName()
              << "' is not an op of a model; models consist of pp's model ops, "
                 "pp.on, func.call and func.return";
-    if (failed(verifyTypes(op.getLoc(), op.getResultTypes())))
+    if (failed(verifyModelAttributes(
+            {AttributeHolder::Operation, &op},
+            op.getDiscardableAttrDictionary().getValue())) ||
+        failed(verifyTypes(op.getLoc(), op.getResultTypes())))
       return failure();
     if (auto on = dyn_cast<OnOp>(op))
       if (failed(verifyBlock(on.getBody().front())))
         return failure();
   }
+  return success();
+}
+
+/// Checks the attributes of a function, of its arguments and of its results.
+static LogicalResult verifyAttributes(func::FuncOp function) {
+  if (failed(verifyModelAttributes(
+          {AttributeHolder::Operation, function},
+          function->getDiscardableAttrDictionary().getValue())))
+    return failure();
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (failed(verifyModelAttributes(
+            {AttributeHolder::Argument, function, i},
+            function_interface_impl::getArgAttrs(function, i))))
+      return failure();
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (failed(verifyModelAttributes(
+            {AttributeHolder::Result, function, i},
+            function_interface_impl::getResultAttrs(function, i))))
+      return failure();
   return success();
 }
 
@@ -145,6 +198,11 @@ static LogicalResult verifyParams(ModuleOp module, func::FuncOp entry) {
           << "; declare it there and pass it as an argument";
       return WalkResult::interrupt();
     }
+    if (param.getPlace()) {
+      param.emitOpError("has a place, which the compiler decides; mark the "
+                        "parameter with pp.on");
+      return WalkResult::interrupt();
+    }
     if (failed(verifyName(param.getLoc(), "parameter", param.getParamName())))
       return WalkResult::interrupt();
     auto [known, isNew] = names.try_emplace(param.getParamName(), param);
@@ -159,6 +217,23 @@ static LogicalResult verifyParams(ModuleOp module, func::FuncOp entry) {
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
+}
+
+static LogicalResult verifyShift(BlockArgument input, StringAttr name,
+                                 IntegerAttr shift) {
+  if (!shift)
+    return success();
+  if (shift.getInt() < 0 || shift.getInt() > kMostElements)
+    return emitError(input.getLoc())
+           << "input " << name << " has " << kShiftAttr << " = " << shift
+           << ", which must be a number of tokens from 0 to " << kMostElements;
+  auto type = cast<RankedTensorType>(input.getType());
+  if (type.getRank() != 2 || !type.getElementType().isInteger() ||
+      type.getElementType().isInteger(1))
+    return emitError(input.getLoc())
+           << "input " << name << " has " << kShiftAttr << ", and " << type
+           << " holds no tokens: i32 or i64, [batch, positions]";
+  return success();
 }
 
 static LogicalResult verifyInputs(func::FuncOp entry) {
@@ -184,12 +259,9 @@ static LogicalResult verifyInputs(func::FuncOp entry) {
       diag.attachNote(known->second.getLoc()) << "the first is here";
       return diag;
     }
-    Attribute shift = entry.getArgAttr(i, kShiftAttr);
-    auto tokens = dyn_cast_or_null<IntegerAttr>(shift);
-    if (shift && (!tokens || tokens.getInt() < 0))
-      return emitError(argument.getLoc())
-             << "input " << name << " has " << kShiftAttr << " = " << shift
-             << ", which must be a number of tokens >= 0";
+    if (failed(verifyShift(argument, name,
+                           entry.getArgAttrOfType<IntegerAttr>(i, kShiftAttr))))
+      return failure();
   }
   return success();
 }
@@ -253,12 +325,14 @@ private:
                << op.getName() << "' is not a function; a model's file holds "
                << "functions only";
     SymbolTable symbols(module);
-    SmallVector<func::FuncOp> path;
-    DenseSet<Operation *> done;
+    if (failed(verifyModelAttributes(
+            {AttributeHolder::Operation, module},
+            module->getDiscardableAttrDictionary().getValue())) ||
+        failed(verifyCalls(module, symbols)))
+      return failure();
     for (auto function : module.getOps<func::FuncOp>())
-      if (!function.isExternal() &&
-          (failed(verifyCalls(function, symbols, path, done)) ||
-           failed(verifyOps(function))))
+      if (failed(verifyAttributes(function)) ||
+          (!function.isExternal() && failed(verifyOps(function))))
         return failure();
     if (failed(verifyParams(module, *found)) || failed(verifyInputs(*found)) ||
         failed(verifyBatch(*found)))

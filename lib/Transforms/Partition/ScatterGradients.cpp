@@ -141,7 +141,7 @@ LogicalResult GradientScatterer::run(ModuleOp module) {
     ret->insertOperands(ret->getNumOperands(), sum);
     (void)task.insertResult(
         task.getNumResults(), sum.getType(),
-        builder.getDictionaryAttr(builder.getNamedAttr("pp.role", role)));
+        builder.getDictionaryAttr(builder.getNamedAttr(kRoleAttr, role)));
   }
   return success();
 }

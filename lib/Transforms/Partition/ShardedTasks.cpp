@@ -45,6 +45,6 @@ Value pp::addArgument(TaskOp task, RoleAttr role, Type type, Location loc) {
   Builder builder(task.getContext());
   (void)task.insertArgument(
       number, type,
-      builder.getDictionaryAttr(builder.getNamedAttr("pp.role", role)), loc);
+      builder.getDictionaryAttr(builder.getNamedAttr(kRoleAttr, role)), loc);
   return task.getArgument(number);
 }

@@ -4,7 +4,6 @@
 
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Analysis/ShardingTable.h"
-#include "ppopt/Transforms/Partition/Recompute.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -139,7 +139,7 @@ TaskOp TaskBuilder::finish() {
     SmallVector<Attribute> attrs;
     for (auto [role, sharding] : llvm::zip(roles, shardings)) {
       NamedAttrList list;
-      list.append("pp.role", role);
+      list.append(kRoleAttr, role);
       if (sharding)
         list.append(kShardingAttr, sharding);
       attrs.push_back(list.getDictionary(task.getContext()));

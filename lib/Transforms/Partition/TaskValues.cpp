@@ -12,7 +12,7 @@ RoleAttr SharedValues::getRole(Value value) const {
   func::FuncOp function = entry;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     unsigned i = argument.getArgNumber();
-    if (auto known = function.getArgAttrOfType<RoleAttr>(i, "pp.role"))
+    if (auto known = function.getArgAttrOfType<RoleAttr>(i, kRoleAttr))
       return known;
     auto name = function.getArgAttrOfType<StringAttr>(i, kInputAttr);
     return RoleAttr::get(context, RoleKind::Input, name.getValue());

@@ -153,7 +153,7 @@ Value OpLocalizer::getKey() {
   auto role = RoleAttr::get(entry.getContext(), RoleKind::StepState, "key");
   (void)entry.insertArgument(
       entry.getNumArguments(), getKeyType(entry.getContext()),
-      builder.getDictionaryAttr(builder.getNamedAttr("pp.role", role)),
+      builder.getDictionaryAttr(builder.getNamedAttr(kRoleAttr, role)),
       entry.getLoc());
   return key = entry.getArguments().back();
 }

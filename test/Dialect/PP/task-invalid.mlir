@@ -167,7 +167,7 @@ pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, typ
 
 // -----
 
-// expected-error @below {{expected ::mlir::pp::ShardedState to be one of: states, gradients, parameters}}
+// expected-error @below {{'everything' is none of states, gradients, parameters}}
 // expected-error @below {{failed to parse PP_ShardedStateAttr parameter 'value'}}
 pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<everything>}
 

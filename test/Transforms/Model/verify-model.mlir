@@ -5,7 +5,7 @@ func.func @layer(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
   %0 = pp.matmul %x, %w : tensor<4x8xf32>, tensor<8x8xf32>
   return %0 : tensor<4x8xf32>
 }
-func.func @main(%x: tensor<4x8xf32> {pp.input = "x"}, %y: tensor<4x8xf32> {pp.input = "y", pp.shift = 1 : i64}) -> tensor<f32> {
+func.func @main(%x: tensor<4x8xf32> {pp.input = "x"}, %y: tensor<4x8xf32> {pp.input = "y"}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<8x8xf32>
   %0 = call @layer(%x, %w) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   %1 = call @layer(%0, %w) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
@@ -232,7 +232,7 @@ func.func @main(
 
 // -----
 
-// expected-error @below {{input "x" has pp.shift = -1 : i64, which must be a number of tokens >= 0}}
+// expected-error @below {{input "x" has pp.shift = -1 : i64, which must be a number of tokens from 0 to 1099511627776}}
 func.func @main(%x: tensor<4xf32> {pp.input = "x", pp.shift = -1 : i64}) -> tensor<f32> {
   %0 = pp.reduce sum %x [0] : tensor<4xf32>
   return %0 : tensor<f32>

@@ -23,7 +23,7 @@ func.func @local(%x: tensor<8x6xf32> {pp.input = "x"}, %ids: tensor<8xi32> {pp.i
   %w = pp.param "w" {init = #pp.init<ones>, shard = #pp.sharding<[{}, {2 * tp}]>} : tensor<4x12xf32>
   %e = pp.embedding %table, %ids : tensor<6x4xf32>, tensor<8xi32>
   %h = pp.matmul %e, %w : tensor<8x4xf32>, tensor<4x12xf32>
-  %d = pp.dropout %h {p = 0.5 : f64, site = 0 : i64} : tensor<8x12xf32>
+  %d = pp.dropout %h {p = 0.5 : f64} : tensor<8x12xf32>
   %a = pp.slice %d [0, 0] : tensor<8x12xf32> to tensor<8x6xf32>
   %b = pp.slice %d [0, 6] : tensor<8x12xf32> to tensor<8x6xf32>
   %i = pp.iota {dim = 0 : i64} -> tensor<6xi32>

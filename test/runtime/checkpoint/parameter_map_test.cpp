@@ -126,7 +126,11 @@ TEST(ParameterMap, RefusesWhatIsNoMap) {
       {mapText("{}", R"(, "ignored": ["{"])"), "ignored: '{': a brace"},
       {mapText("{}", R"(, "tied": [])"), "tied: is not an object"},
       {mapText("{}", R"(, "tied": {"a": 1})"), "tied: 'a': is not a name"},
+      {mapText("{}", R"(, "tied": {"a": "a"})"), "tied: 'a': is tied to itself"},
       {mapText("{}", R"(, "optional_prefix": 1)"), "optional_prefix: is not"},
+      {mapText(R"({"a": "A"})",
+               R"(, "ignored": ["m.{i}"], "optional_prefix": "t.")"),
+       "optional_prefix: no tensor of the map begins with 't.'"},
   };
   for (const Case &each : cases)
     EXPECT_ERROR(ParameterMap("m.json", each.text), each.message);
@@ -204,9 +208,9 @@ TEST_F(MappedFiles, MayLackTheOptionalPrefix) {
                "missing: t.A for a; not in the map: A");
   storedA.name = "t.A", storedW.name = "t.W", mask.name = "t.mask";
   load({storedA, storedW, mask}, map);
-  EXPECT_ERROR(load({storedA, storedW}, mapOf(R"({"a": "A", "w": "W"})",
+  EXPECT_ERROR(load({storedA, storedW}, mapOf(R"({"a": "A", "w": "t.W"})",
                                               R"(, "optional_prefix": "t.")")),
-               "missing: A for a, W for w; not in the map: t.A, t.W");
+               "missing: A for a; not in the map: t.A");
 }
 
 TEST_F(MappedFiles, MustBeTheModels) {

@@ -45,7 +45,7 @@ def PP_NormalizeOp : PP_RowOp<"normalize"> {
     %y = pp.normalize %x {center, eps = 1.0e-5 : f64} : tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins PP_FloatTensor:$x, UnitAttr:$center, F64Attr:$eps);
+  let arguments = (ins PP_FloatTensor:$x, UnitAttr:$center, PP_RealAttr:$eps);
 }
 def PP_NormalizeGradOp : PP_ModelOp<"normalize_grad", [SameOperandsAndResultType, PP_LinearSpace, PP_Decompose]> {
   let summary = "gradient of normalize from its operand x";
@@ -59,7 +59,7 @@ def PP_NormalizeGradOp : PP_ModelOp<"normalize_grad", [SameOperandsAndResultType
     %dx = pp.normalize_grad %x, %dy {center, eps = 1.0e-5 : f64} : tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$dy, UnitAttr:$center, F64Attr:$eps);
+  let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$dy, UnitAttr:$center, PP_RealAttr:$eps);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$x `,` $dy attr-dict `:` type($x)";
   let hasVerifier = 1;
@@ -76,7 +76,7 @@ def PP_LayerNormOp : PP_ModelOp<"layer_norm", [PP_Space, PP_Decompose, AllTypesM
     %y = pp.layer_norm %x, %scale, %bias : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
     ```
   }];
-  let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$scale, PP_FloatTensor:$bias, DefaultValuedAttr<F64Attr, "1e-5">:$eps);
+  let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$scale, PP_FloatTensor:$bias, DefaultValuedAttr<PP_RealAttr, "1e-5">:$eps);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$x `,` $scale `,` $bias attr-dict `:` type($x) `,` type($scale) `,` type($bias)";
   let hasVerifier = 1;
@@ -93,7 +93,7 @@ def PP_RmsNormOp : PP_ModelOp<"rms_norm", [PP_Space, PP_Decompose, AllTypesMatch
     %y = pp.rms_norm %x, %scale : tensor<4x8xf32>, tensor<8xf32>
     ```
   }];
-  let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$scale, DefaultValuedAttr<F64Attr, "1e-5">:$eps);
+  let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$scale, DefaultValuedAttr<PP_RealAttr, "1e-5">:$eps);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$x `,` $scale attr-dict `:` type($x) `,` type($scale)";
   let hasVerifier = 1;
@@ -148,7 +148,7 @@ def PP_AttentionOp : PP_ModelOp<"attention", [PP_Infer, PP_Space, PP_Decompose, 
     %out, %lse = pp.attention %q, %k, %v {causal} : tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>
     ```
   }];
-  let arguments = (ins PP_FloatTensor:$q, PP_FloatTensor:$k, PP_FloatTensor:$v, UnitAttr:$causal, OptionalAttr<F64Attr>:$scale);
+  let arguments = (ins PP_FloatTensor:$q, PP_FloatTensor:$k, PP_FloatTensor:$v, UnitAttr:$causal, OptionalAttr<PP_RealAttr>:$scale);
   let results = (outs PP_FloatTensor:$out, PP_FloatTensor:$lse);
   let assemblyFormat = "$q `,` $k `,` $v attr-dict `:` type($q) `,` type($k) `,` type($v)";
 }
@@ -172,7 +172,7 @@ def PP_AttentionGradOp : PP_ModelOp<"attention_grad", [PP_LinearSpace, PP_Decomp
     ```
   }];
   let arguments = (ins PP_FloatTensor:$q, PP_FloatTensor:$k, PP_FloatTensor:$v, PP_FloatTensor:$out,
-                       PP_FloatTensor:$lse, PP_FloatTensor:$dout, UnitAttr:$causal, OptionalAttr<F64Attr>:$scale);
+                       PP_FloatTensor:$lse, PP_FloatTensor:$dout, UnitAttr:$causal, OptionalAttr<PP_RealAttr>:$scale);
   let results = (outs PP_FloatTensor:$dq, PP_FloatTensor:$dk, PP_FloatTensor:$dv);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $out `,` $lse `,` $dout attr-dict `:` type($q) `,` type($k) `,` type($v) `,` type($out) `,` type($lse)
@@ -202,7 +202,7 @@ def PP_AttentionStepOp : PP_ModelOp<"attention_step", [PP_Space, PP_Decompose,
     ```
   }];
   let arguments = (ins PP_FloatTensor:$q, PP_FloatTensor:$k, PP_FloatTensor:$v, PP_FloatTensor:$k_cache, PP_FloatTensor:$v_cache,
-                       PP_IntTensor:$at, F64Attr:$scale);
+                       PP_IntTensor:$at, PP_RealAttr:$scale);
   let results = (outs PP_FloatTensor:$out, PP_FloatTensor:$k_after, PP_FloatTensor:$v_after);
   let assemblyFormat = [{
     $q `,` $k `,` $v `cache` $k_cache `,` $v_cache `at` $at attr-dict `:` type($q) `,` type($v) `,` type($k_cache) `,` type($v_cache) `,` type($at)

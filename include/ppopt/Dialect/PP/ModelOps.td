@@ -19,8 +19,11 @@ def PP_InternalOps : OpDocGroup {
   let description = "The ops that the compiler creates.";
 }
 
-class PP_Op<string mnemonic, list<Trait> traits = []>
-    : Op<PP_Dialect, mnemonic, traits> {
+/// The op has no attributes but those that are declared here.
+def PP_DeclaredAttributes : NativeOpTrait<"DeclaredAttributes"> { let cppNamespace = "::mlir::pp"; }
+
+class PP_Op<string mnemonic, list<Trait> traits = [], list<Trait> attributes = [PP_DeclaredAttributes]>
+    : Op<PP_Dialect, mnemonic, !listconcat(attributes, traits)> {
   let opDocGroup = PP_InternalOps;
 }
 
@@ -287,7 +290,7 @@ def PP_DropoutOp : PP_ModelOp<"dropout", [PP_TiledSpace, PP_Element, PP_Adjoint,
     %y = pp.dropout %x {p = 0.1 : f64} : tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins PP_FloatTensor:$x, Optional<PP_IntTensor>:$key, F64Attr:$p,
+  let arguments = (ins PP_FloatTensor:$x, Optional<PP_IntTensor>:$key, PP_RealAttr:$p,
                        OptionalAttr<PP_I64Attr>:$stream, OptionalAttr<PP_TileAttr>:$tile);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$x (`key` $key^ `:` type($key))? attr-dict `:` type($x)";

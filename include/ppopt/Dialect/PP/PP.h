@@ -16,9 +16,11 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "ppopt/Dialect/PP/DeclaredAttributes.h"
 #include "ppopt/Dialect/PP/Interfaces.h"
 #include "ppopt/Dialect/PP/Pitch.h"
 #include "ppopt/Dialect/PP/PlanChoices.h"
+#include "ppopt/Dialect/PP/RealAttr.h"
 #include "ppopt/Dialect/PP/ShardingTypes.h"
 
 #include "ppopt/Dialect/PP/PPDialect.h.inc"

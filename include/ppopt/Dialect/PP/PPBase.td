@@ -22,6 +22,10 @@ def PP_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
+  // Of the table in lib/Dialect/PP/DeclaredAttributes.cpp.
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
@@ -52,10 +56,19 @@ def PP_I64Attr : TypedSignlessIntegerAttrBase<I64, "int64_t", "64-bit signless i
   let convertFromStorage = "$_self.getInt()";
 }
 
+/// A number that is used as f64, written as a float of any type or as an integer.
+def PP_RealAttr : Attr<CPred<"::mlir::pp::isReal($_self)">, "number that is not rounded (leave out a type such as f32)"> {
+  let storageType = "::mlir::TypedAttr";
+  let returnType = "::llvm::APFloat";
+  let convertFromStorage = "::mlir::pp::getReal($_self)";
+  let constBuilderCall = "$_builder.getFloatAttr($_builder.getF64Type(), $0)";
+}
+
 class PP_Enum<string name, string summary, list<I32EnumAttrCase> cases>
     : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::mlir::pp";
   let genSpecializedAttr = 0;
+  let parameterParser = "parseWord<" # cppType # ">($_parser, " # stringToSymbolFnName # ", \"" # !interleave(!foreach(case, cases, case.str), ", ") # "\")";
 }
 
 def PP_InitKind : PP_Enum<"InitKind", "how a parameter is initialized", [

@@ -5,7 +5,8 @@
 
 include "ppopt/Dialect/PP/ParallelOps.td"
 
-def PP_PlanOp : PP_Op<"plan", []> {
+// Its verifier checks attributes that are not declared here: the options of plan_options.def.
+def PP_PlanOp : PP_Op<"plan", [], /*attributes=*/[]> {
   let summary = "how a model is put on devices";
   let description = [{
     One per module, from phase `placed` on. `batch` is the global batch. The mesh's axes are major to minor: `dp` and `fsdp` split the rows of the batch,

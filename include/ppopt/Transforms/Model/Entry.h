@@ -8,12 +8,6 @@
 
 namespace mlir::pp {
 
-/// The name of a model input: an attribute of an entry argument.
-inline constexpr llvm::StringLiteral kInputAttr = "pp.input";
-/// The number of tokens by which an input starts after the first token of the
-/// window.
-inline constexpr llvm::StringLiteral kShiftAttr = "pp.shift";
-
 /// Returns the one function that no other function calls. Emits an error if
 /// there is none or more than one.
 FailureOr<func::FuncOp> findEntry(ModuleOp module);

@@ -9,10 +9,6 @@
 
 namespace mlir::pp {
 
-/// On an op that indexes by values computed from inputs: its task checks them
-/// (docs/faults.md).
-inline constexpr llvm::StringLiteral kCheckIdsAttr = "pp.check_ids";
-
 /// Returns the elements that `value` takes unchanged from other values, looking
 /// through views, casts to wider integers, regions and copies. Stops at the op
 /// that computes them.

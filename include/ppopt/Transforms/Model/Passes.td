@@ -16,6 +16,7 @@ def VerifyModel : Pass<"pp-verify-model", "::mlir::ModuleOp"> {
     - The result of the entry is the loss, one float.
     - No function calls itself.
     - All ops are of `pp` or `func`.
+    - No op, function, argument or result has an attribute that is not declared for it in models, but those of other dialects.
     - No tensor is empty.
 
     Changes nothing.

@@ -9,12 +9,6 @@
 
 namespace mlir::pp {
 
-/// On an argument of a prologue that counts targets: a zero skips the step.
-inline constexpr llvm::StringLiteral kCountAttr = "pp.count";
-
-/// On an argument of role `check`: the range that its ids must be in.
-inline constexpr llvm::StringLiteral kIdRangeAttr = "pp.id_range";
-
 /// Builds a pp.task at the insertion point of a builder. Arguments and results
 /// are added as the body turns out to need them.
 class TaskBuilder {

@@ -128,6 +128,7 @@ def BindOperands : Pass<"pp-bind-operands", "::mlir::ModuleOp"> {
     pp.run @s0_F microbatch 1 (<input, "x"> + 128, <params, "b0"> + 64, slot -1)   // after
     ```
   }];
+  let dependentDialects = ["::mlir::pp::PPDialect"];
 }
 
 def OrderStarts : Pass<"pp-order-starts", "::mlir::ModuleOp"> {

@@ -1,0 +1,26 @@
+//===- parser_errors.h - Explains errors of the parser --------------------===//
+
+#ifndef PPOPT_TOOLS_PARSER_ERRORS_H
+#define PPOPT_TOOLS_PARSER_ERRORS_H
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <string>
+
+namespace ppopt {
+
+/// Returns a replacement for an error of the parser about an unknown op,
+/// attribute or type, or about a float without a decimal point; empty for any
+/// other error. The parser's advice is about mlir-opt and suggests no similar
+/// name.
+std::string explainParserError(mlir::Diagnostic &error,
+                               const llvm::SourceMgr &sources);
+
+/// Returns whether an error only says that what the error before it is about is
+/// a part of something.
+bool repeatsParserError(mlir::Diagnostic &error);
+
+} // namespace ppopt
+
+#endif // PPOPT_TOOLS_PARSER_ERRORS_H
