@@ -1,5 +1,5 @@
 """Runs kernels of the target cuda on the emulated device, against the target cpu's: those of the equivalence models, of the ops' gradients,
-of random graphs, of programs that generate text, of rows, attention and matmuls of odd sizes.
+of constants, of random graphs, of programs that generate text, of rows, attention and matmuls of odd sizes.
 
     check_emulated.py --build build/release
     check_emulated.py --graphs 200 --seeds 4    # more random graphs, more draws of arguments
@@ -20,7 +20,8 @@ import sys
 import tempfile
 
 TEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [TEST, os.path.join(TEST, "generation"), os.path.join(TEST, "gradients")]
+sys.path[:0] = [TEST, os.path.join(TEST, "generation"), os.path.join(TEST, "gradients"), os.path.join(TEST, "Codegen", "Inputs")]
+from check_constants import cases as constant_models  # noqa: E402
 from check_gradients import graph_of, op_of  # noqa: E402
 from graph import model_text  # noqa: E402
 from matmul_cases import gemm, module_text  # noqa: E402
@@ -285,6 +286,11 @@ def model_cases(kernels):
             yield f"{title}, padded", lambda model=model, flags=flags: kernels.check_model(model, [*flags, *PADDED])
 
 
+def constant_cases(kernels):
+    for name, text, flags, _ in constant_models():
+        yield f"constants, {name}", lambda text=text, flags=flags: kernels.check_text(text, plan=flags)
+
+
 def matmul_cases(kernels, is_full):
     for title, text in matmul_modules(is_full):
         yield title, lambda text=text: kernels.check_matmuls(text)
@@ -400,7 +406,7 @@ def main():
     planted += [("planted: matmul, " + name, lambda bug=bug: check_matmul_bug(kernels, *bug)) for name, bug in MATMUL_BUGS.items()]
     harness.cases([*planted, ("buffers of 2^31 elements", lambda: check_huge(kernels)), *rows_cases(kernels), *head_cases(kernels), *attention_cases(kernels),
                    *generation_cases(kernels), *matmul_cases(kernels, harness.args.full), *op_cases(kernels),
-                   *graph_cases(kernels, harness.args.graphs), *model_cases(kernels)])
+                   *graph_cases(kernels, harness.args.graphs), *model_cases(kernels), *constant_cases(kernels)])
     print(f"emulated: {kernels.count} kernels")
     return harness.finish()
 
