@@ -11,9 +11,10 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-TaskFusion::TaskFusion(TaskOp task, DenseSet<Operation *> pulled)
-    : task(task), probe(task.getContext()), largeZeros(findLargeZeros(task)),
-      mostOps(getThreshold(task, Threshold::KernelOps)),
+TaskFusion::TaskFusion(TaskOp task, const Target &target,
+                       DenseSet<Operation *> pulled)
+    : task(task), target(target), probe(task.getContext()),
+      largeZeros(findLargeZeros(task)), mostOps(getThreshold(task, Threshold::KernelOps)),
       lazy(std::move(pulled)) {
   for (auto [i, op] : llvm::enumerate(task.getBody().front()))
     position[&op] = i;
@@ -375,7 +376,7 @@ unsigned TaskFusion::addAlone(Operation &op) {
 /// Adds a matmul, with the accumulation in place that is its only use.
 void TaskFusion::addMatmul(Operation &op) {
   unsigned index = addAlone(op);
-  AccumulateOp accumulate = getAccumulation(cast<MatmulOp>(op));
+  AccumulateOp accumulate = getAccumulation(cast<MatmulOp>(op), target);
   if (!accumulate || !isInPlace(accumulate))
     return;
   clusterOf[accumulate] = index;

@@ -4,6 +4,7 @@
 #define PPOPT_LIB_CODEGEN_COMMON_FUSION_H
 
 #include "ppopt/Codegen/KernelSpace.h"
+#include "ppopt/Codegen/Target.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -26,7 +27,8 @@ class TaskFusion {
 public:
   /// `pulled`: ops that reductions have for themselves (PullOperands.h); they
   /// are lazy.
-  explicit TaskFusion(TaskOp task, DenseSet<Operation *> pulled = {});
+  TaskFusion(TaskOp task, const Target &target,
+             DenseSet<Operation *> pulled = {});
 
   /// Returns the clusters in an order of execution.
   SmallVector<const Cluster *> getClusters() const;
@@ -99,6 +101,7 @@ private:
   const SetVector<Operation *> &getSources(Operation *op) const;
 
   TaskOp task;
+  const Target &target;
   AccessProbe probe;
   ZerosOp largeZeros;
   /// Compile time grows faster than a kernel's ops: 1,000 gelu and their

@@ -51,8 +51,8 @@ struct Pull {
 /// Decides which operands are pulled. Changes nothing.
 class PullDecisions {
 public:
-  explicit PullDecisions(TaskOp task)
-      : fusion(task), mostOps(getThreshold(task, Threshold::KernelOps)) {
+  PullDecisions(TaskOp task, const Target &target)
+      : fusion(task, target), mostOps(getThreshold(task, Threshold::KernelOps)) {
     for (unsigned result : llvm::seq(task.getNumResults()))
       if (std::optional<unsigned> argument = task.getTiedArgument(result))
         overwritten.insert(task.getBody().getArgument(*argument));
@@ -297,11 +297,12 @@ private:
 
 } // namespace
 
-DenseSet<Operation *> pp::pullOperands(TaskOp task) {
+DenseSet<Operation *> pp::pullOperands(TaskOp task,
+                                            const Target &target) {
   DenseSet<Operation *> copies;
   if (llvm::all_of(task.getBody().front().getOps<ReduceOp>(), isRowReduction))
     return copies;
-  PullDecisions decisions(task);
+  PullDecisions decisions(task, target);
   for (const Pull &pull : decisions.decide())
     PullCopier(pull, decisions.fusion, copies).copy();
   eraseDeadOps(task);
