@@ -44,6 +44,12 @@ public:
   bool isMemoryView(Operation *op) const { return memoryViews.contains(op); }
   /// Returns whether an accumulation is into its accumulator's buffer.
   bool isInPlace(AccumulateOp op) const { return inPlace.contains(op); }
+  /// Returns whether all ops that read the values are wanted; each is asked for
+  /// once. Looks through lazy ops and reshapes, and through memory views if
+  /// `throughMemory`.
+  bool allReaders(ValueRange values,
+                  llvm::function_ref<bool(Operation *)> isWanted,
+                  bool throughMemory = false) const;
   /// Returns whether an op outside of `cluster` needs the value in memory.
   bool isUsedOutside(Value value, const Cluster &cluster) const;
   /// Returns where an op reads; looks through lazy ops.
@@ -70,8 +76,6 @@ private:
     return !isa<ReshapeOp>(view) && !isLazy(view);
   }
   bool demote(Value value);
-  bool isComputedFromNothing(Value value) const;
-  bool isCheap(Operation *op) const;
   void formClusters();
   void add(Operation &op);
   void addMatmul(Operation &op);
@@ -84,7 +88,8 @@ private:
   bool canJoin(Operation *op, Space space, unsigned cluster);
   bool readsResultOf(unsigned reader, unsigned written) const;
   bool readsMemoryOf(Operation *op, unsigned cluster) const;
-  bool canMerge(unsigned into, ArrayRef<unsigned> others) const;
+  bool canMerge(unsigned into, ArrayRef<unsigned> others);
+  bool readsInHand(Operation *op, unsigned index);
   bool canBeOne(Operation *op, ArrayRef<unsigned> targets) const;
   unsigned getIndex(const Cluster *cluster) const {
     return cluster - clusters.data();
@@ -92,8 +97,6 @@ private:
   bool isRowLevel(Value value, const Cluster &cluster) const;
   void join(Operation *op, ArrayRef<unsigned> targets);
   unsigned newCluster(Operation *op, KernelForm form, Space space);
-  void forEachReader(ValueRange values,
-                     llvm::function_ref<void(Operation *)> visit) const;
   bool hasPathThroughOthers(Operation *op, ArrayRef<unsigned> targets) const;
   SmallVector<unsigned> getSourceClusters(Operation *op) const;
   void collectSources(Value value, SetVector<Operation *> &sources,
