@@ -173,6 +173,36 @@ pp.task backward stage 0 @narrow(%x: tensor<128xf32> {pp.role = #pp.role<saved, 
 
 // -----
 
+// Two such buckets whose additions alternate: both sums are under way before the first one is added.
+// CHECK-LABEL: pp.task backward stage 0 @alternating
+// CHECK: %[[S0:.*]] = pp.reduce_scatter %{{.*}} "b0"
+// CHECK: %[[S1:.*]] = pp.reduce_scatter %{{.*}} "b1"
+// CHECK-NEXT: pp.launch @cast_accumulate_1x32 ins(%{{.*}}, %[[S0]] : tensor<32xf32>, tensor<32xbf16>)
+// CHECK-NEXT: pp.launch @cast_accumulate_1x32 ins(%{{.*}}, %[[S1]] : tensor<32xf32>, tensor<32xbf16>)
+// CHECK-NEXT: pp.return
+pp.task backward stage 0 @alternating(%x: tensor<64xf32> {pp.role = #pp.role<saved, "x">}, %y: tensor<64xf32> {pp.role = #pp.role<saved, "y">}, %b0: tensor<32xf32> {pp.role = #pp.role<grad_range, "b0">},
+    %b1: tensor<32xf32> {pp.role = #pp.role<grad_range, "b1">}) -> (tensor<32xf32> {pp.role = #pp.role<grad_range, "b0">}, tensor<32xf32> {pp.role = #pp.role<grad_range, "b1">}) {
+  %z0 = pp.zeros : tensor<64xf32>
+  %w0 = pp.accumulate %z0, %x : tensor<64xf32>
+  %z1 = pp.zeros : tensor<64xf32>
+  %v0 = pp.accumulate %z1, %y : tensor<64xf32>
+  %w1 = pp.accumulate %w0, %y : tensor<64xf32>
+  %v1 = pp.accumulate %v0, %x : tensor<64xf32>
+  %j0 = pp.join %z0(%w1) at [0] : tensor<64xf32>, tensor<64xf32>
+  %n0 = pp.cast %j0 : tensor<64xf32> to tensor<64xbf16>
+  %s0 = pp.reduce_scatter %n0 over <["dp"]> "b0" {channel = 1 : i64} : tensor<64xbf16> to tensor<32xbf16>
+  %c0 = pp.cast %s0 : tensor<32xbf16> to tensor<32xf32>
+  %t0 = pp.accumulate %b0, %c0 : tensor<32xf32>
+  %j1 = pp.join %z1(%v1) at [0] : tensor<64xf32>, tensor<64xf32>
+  %n1 = pp.cast %j1 : tensor<64xf32> to tensor<64xbf16>
+  %s1 = pp.reduce_scatter %n1 over <["dp"]> "b1" {channel = 1 : i64} : tensor<64xbf16> to tensor<32xbf16>
+  %c1 = pp.cast %s1 : tensor<32xbf16> to tensor<32xf32>
+  %t1 = pp.accumulate %b1, %c1 : tensor<32xf32>
+  pp.return %t0, %t1 : tensor<32xf32>, tensor<32xf32>
+}
+
+// -----
+
 // Ranges of what is gathered are memory, too: a kernel and a matmul read them where they are. A slice that does not begin at 64 bytes is read by its readers.
 // CHECK-LABEL: pp.task forward stage 0 @gathered
 // CHECK: %[[W:.*]] = pp.all_gather

@@ -193,3 +193,20 @@ pp.task forward stage 0 @long_of_whole_views(%x: tensor<16384xf64> {pp.role = #p
   %7 = pp.reduce sum %6 [0] : tensor<16384xf64>
   pp.return %7 : tensor<f64>
 }
+
+// -----
+
+// Nor does an op join kernels of which one reads the other's values elsewhere: the reduction would be needed in another row.
+// CHECK-LABEL: pp.task forward stage 0 @elsewhere
+// CHECK-NEXT: %[[Y:.*]] = pp.launch @exp_reduce_div_6x8 ins(%arg0 : {{.*}})
+// CHECK-NEXT: %[[Z:.*]] = pp.launch @slice_pad_add_6x8 ins(%[[Y]] : {{.*}})
+// CHECK-NEXT: pp.return %[[Z]]
+pp.task forward stage 0 @elsewhere(%x: tensor<6x8xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<6x8xf32> {pp.role = #pp.role<saved, "y">}) {
+  %0 = pp.exp %x : tensor<6x8xf32>
+  %1 = pp.reduce sum %0 [1] {keep_dims} : tensor<6x8xf32>
+  %2 = pp.div %0, %1 : tensor<6x8xf32>, tensor<6x1xf32>
+  %3 = pp.slice %2 [1, 0] : tensor<6x8xf32> to tensor<5x8xf32>
+  %4 = pp.pad %3 [0, 0] : tensor<5x8xf32> to tensor<6x8xf32>
+  %5 = pp.add %4, %2 : tensor<6x8xf32>, tensor<6x8xf32>
+  pp.return %5 : tensor<6x8xf32>
+}

@@ -1,5 +1,5 @@
 """Runs kernels of the target cuda on the emulated device, against the target cpu's: those of the equivalence models, of the ops' gradients,
-of random graphs, of programs that generate text, of rows, attention and matmuls of odd sizes.
+of constants, of random graphs, of programs that generate text, of rows, attention and matmuls of odd sizes.
 
     check_emulated.py --build build/release
     check_emulated.py --graphs 200 --seeds 4    # more random graphs, more draws of arguments
@@ -12,15 +12,19 @@ import argparse
 import glob
 import itertools
 import json
+import math
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 TEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [TEST, os.path.join(TEST, "generation"), os.path.join(TEST, "gradients")]
+sys.path[:0] = [TEST, os.path.join(TEST, "generation"), os.path.join(TEST, "gradients"), os.path.join(TEST, "Codegen", "Inputs"),
+                os.path.join(TEST, "models")]
+from check_constants import cases as constant_models  # noqa: E402
 from check_gradients import graph_of, op_of  # noqa: E402
 from graph import model_text  # noqa: E402
 from matmul_cases import gemm, module_text  # noqa: E402
@@ -28,11 +32,14 @@ from matmul_cases import modules as matmul_modules  # noqa: E402
 from models import cases as generation_models  # noqa: E402
 from models import gpt, small  # noqa: E402
 from ops import cases  # noqa: E402
+from pp_text import pp_text  # noqa: E402
 from random_graphs import LARGE, random_graph  # noqa: E402
 from support.results import Harness, Skip  # noqa: E402
 
 MODELS = sorted(glob.glob(os.path.join(TEST, "equivalence", "models", "*.mlir")))
 # Beside the default plan: each of these with every model that it fits.
+EXAMPLES = sorted(glob.glob(os.path.join(os.path.dirname(TEST), "docs", "examples", "*.mlir")))
+DESCRIPTIONS = sorted(glob.glob(os.path.join(TEST, "models", "committed", "*.json")))
 PLANS = {"one rank": [], "microbatches": ["--microbatches", "2", "--optimizer", "sgd", "--nesterov"],
          "shards": ["--mesh", "fsdp=2", "--zero", "3", "--optimizer", "adam"], "recomputed": ["--recompute", "layer", "--block-bytes", "64"]}
 # Of the matmuls that are generated.
@@ -52,18 +59,27 @@ def write(text, folder):
     return path
 
 
+EMULATED = 3  # each third of the models that PyTorch's numbers are there for; all with --full
+MOST_ELEMENTS = 20000  # of the space of a kernel of a whole model
+
+
+def elements_of(body):
+    return math.prod(int(size) for size in re.search(r"#pp\.form<\w+ ([\dx]+)", body).group(1).split("x"))
+
+
 class Kernels:
     """Compiles and compares. Counts kernels, and keeps the largest errors by type of element."""
 
     def __init__(self, harness):
         self.ppopt, self.seeds = harness.ppopt, harness.args.seeds
         self.emulate = os.path.join(harness.args.build, "bin", "test", "ppopt-emulate")
-        self.count = 0
+        self.is_full = harness.args.full
+        self.count, self.seen, self.lock = 0, set(), threading.Lock()
 
-    def compile(self, model, folder, flags=(), fits=True):
-        """Returns the module of phase kernels. Skips a plan that need not fit the model."""
+    def compile(self, model, folder, flags=(), fits=True, stop="kernels"):
+        """Returns the module of phase kernels, or another. Skips a plan that need not fit the model."""
         path = os.path.join(folder, "kernels.mlir")
-        done = run([self.ppopt, "compile", model, *FLAGS, *flags, "--stop-after=kernels", "-o", path])
+        done = run([self.ppopt, "compile", model, *FLAGS, *flags, f"--stop-after={stop}", "-o", path])
         if done.returncode == 1 and not fits:
             raise Skip(f"the plan does not fit: {done.stderr.splitlines()[0]}")
         assert done.returncode == 0, f"{model} {' '.join(flags)}\n{done.stderr}"
@@ -114,6 +130,22 @@ class Kernels:
                 done = run([self.ppopt, "model", "gpt", *model, "-o", path])
                 assert done.returncode == 0, done.stderr
             self.compare(self.compile(path, folder, ["--generator", *flags]), *emulated, seeds=seeds)
+
+    def check_unseen(self, text, emulates=True):
+        """Compiles a model for GPUs, and compares those of its kernels that no model before had and that are small."""
+        with tempfile.TemporaryDirectory() as folder:
+            if not emulates:
+                self.compile(write(text, folder), folder, stop="native")
+                return
+            path = self.compile(write(text, folder), folder)
+            with open(path) as file:
+                bodies = dict(re.findall(r"^  pp\.kernel @(\w+)(\(.*?^  \})$", file.read(), re.M | re.S))
+            assert bodies, "no kernel is found"
+            with self.lock:
+                names = [name for name, body in bodies.items() if body not in self.seen and elements_of(body) <= MOST_ELEMENTS]
+                self.seen.update(bodies.values())
+            if names:
+                self.compare(path, "--kernel", f"^({'|'.join(names)})$")
 
     def check_model(self, model, flags, *emulated):
         """Skips a plan that does not fit the model."""
@@ -285,6 +317,25 @@ def model_cases(kernels):
             yield f"{title}, padded", lambda model=model, flags=flags: kernels.check_model(model, [*flags, *PADDED])
 
 
+def constant_cases(kernels):
+    for name, text, flags, _ in constant_models():
+        yield f"constants, {name}", lambda text=text, flags=flags: kernels.check_text(text, plan=flags)
+
+
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
+def whole_model_cases(kernels):
+    """Models that PyTorch's numbers are there for, and those of the documentation. All are compiled, some are emulated."""
+    for number, path in enumerate(DESCRIPTIONS):
+        yield (f"model {os.path.basename(path)[:-5]}", lambda path=path, emulates=kernels.is_full or number % EMULATED == 0:
+               kernels.check_unseen(pp_text(json.loads(read(path))["description"]), emulates))
+    for path in EXAMPLES:
+        yield f"example {os.path.basename(path)[:-5]}", lambda path=path: kernels.check_unseen(read(path))
+
+
 def matmul_cases(kernels, is_full):
     for title, text in matmul_modules(is_full):
         yield title, lambda text=text: kernels.check_matmuls(text)
@@ -393,14 +444,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graphs", type=int, default=40, help="how many random graphs (default 40)")
     parser.add_argument("--seeds", type=int, default=2, help="draws of arguments of each kernel (default 2)")
-    parser.add_argument("--full", action="store_true", help="each type and layout of a matmul's operands with each other, not by pairs")
+    parser.add_argument("--full", action="store_true", help="each type and layout of a matmul's operands with each other, not by pairs; all models of test/models")
     harness = Harness("emulated", parser)
     kernels = Kernels(harness)
     planted = [("planted: " + name, lambda bug=bug: check_bug(kernels, *bug)) for name, bug in BUGS.items()]
     planted += [("planted: matmul, " + name, lambda bug=bug: check_matmul_bug(kernels, *bug)) for name, bug in MATMUL_BUGS.items()]
     harness.cases([*planted, ("buffers of 2^31 elements", lambda: check_huge(kernels)), *rows_cases(kernels), *head_cases(kernels), *attention_cases(kernels),
                    *generation_cases(kernels), *matmul_cases(kernels, harness.args.full), *op_cases(kernels),
-                   *graph_cases(kernels, harness.args.graphs), *model_cases(kernels)])
+                   *graph_cases(kernels, harness.args.graphs), *model_cases(kernels), *constant_cases(kernels),
+                   *whole_model_cases(kernels)])
     print(f"emulated: {kernels.count} kernels")
     return harness.finish()
 

@@ -14,6 +14,8 @@
 
 namespace mlir::pp {
 
+class Target;
+
 /// A tensor as a strided part of a row-major one.
 struct Layout {
   Value base;
@@ -69,9 +71,13 @@ std::optional<MatmulShape>
 foldMatmul(MatmulOp op, llvm::function_ref<bool(Operation *)> isBase,
            Value &failed);
 
+/// Returns whether the target's library adds a matmul to elements of this type.
+bool canAccumulate(MatmulOp op, Type element, const Target &target);
+
 /// Returns the accumulation that a matmul is fused with: its only use, after
-/// reshapes and a cast to the accumulator's wider type. Null if there is none.
-AccumulateOp getAccumulation(MatmulOp op);
+/// reshapes and a cast to the accumulator's wider type, if the library adds to
+/// elements of that type. Null if there is none.
+AccumulateOp getAccumulation(MatmulOp op, const Target &target);
 
 } // namespace mlir::pp
 

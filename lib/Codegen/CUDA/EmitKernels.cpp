@@ -109,27 +109,45 @@ struct EmitCudaKernelsPass
     for (ModuleOp module : {narrow, wide})
       if (module.getOps<LLVM::LLVMFuncOp>().empty())
         module.erase();
+      else
+        eraseUnusedTables(module);
   }
 
 private:
-  /// With its shared memory.
+  /// With its shared memory and its tables.
   void moveTo(ModuleOp module, LLVM::LLVMFuncOp function) {
-    SmallVector<LLVM::GlobalOp> globals;
-    function.walk([&](LLVM::AddressOfOp address) {
-      globals.push_back(SymbolTable::lookupNearestSymbolFrom<LLVM::GlobalOp>(
-          function, address.getGlobalNameAttr()));
+    auto from = function->getParentOfType<ModuleOp>();
+    llvm::SetVector<StringAttr> names;
+    function.walk([&](Operation *op) {
+      if (auto address = dyn_cast<LLVM::AddressOfOp>(op))
+        names.insert(address.getGlobalNameAttr().getAttr());
+      else if (auto table = dyn_cast<memref::GetGlobalOp>(op))
+        names.insert(table.getNameAttr().getAttr());
     });
     Block *body = module.getBody();
-    for (LLVM::GlobalOp global : globals) {
-      if (module.lookupSymbol(global.getSymName()))
+    for (StringAttr name : names) {
+      if (module.lookupSymbol(name))
         continue;
-      // What a launch gives may be of kernels in both modules.
-      if (global.getLinkage() == LLVM::Linkage::External)
-        body->push_front(global->clone());
-      else
+      Operation *global = from.lookupSymbol(name);
+      // What a launch gives and tables may be of kernels in both modules.
+      auto memory = dyn_cast<LLVM::GlobalOp>(global);
+      if (memory && memory.getLinkage() != LLVM::Linkage::External)
         global->moveBefore(body, body->end());
+      else
+        body->push_front(global->clone());
     }
     function->moveBefore(body, body->end());
+  }
+
+  static void eraseUnusedTables(ModuleOp module) {
+    llvm::SmallPtrSet<Attribute, 8> used;
+    module.walk([&](memref::GetGlobalOp table) {
+      used.insert(table.getNameAttr().getAttr());
+    });
+    for (auto table :
+         llvm::make_early_inc_range(module.getOps<memref::GlobalOp>()))
+      if (!used.contains(table.getSymNameAttr()))
+        table.erase();
   }
 
   static void emitForm(OpBuilder &builder, KernelOp kernel,

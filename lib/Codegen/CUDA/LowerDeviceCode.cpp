@@ -7,6 +7,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Pass/PassManager.h"
@@ -47,6 +48,10 @@ private:
     ArithToLLVMConversionPassOptions arith;
     arith.indexBitwidth = indexBits;
     kernels.addPass(createArithToLLVMConversionPass(arith));
+    // Tables of constants.
+    FinalizeMemRefToLLVMConversionPassOptions memory;
+    memory.indexBitwidth = indexBits;
+    manager.addPass(createFinalizeMemRefToLLVMConversionPass(memory));
     ConvertControlFlowToLLVMPassOptions branches;
     branches.indexBitwidth = indexBits;
     manager.addPass(createConvertControlFlowToLLVMPass(branches));

@@ -100,7 +100,7 @@ private:
 /// never rounded to its own.
 void TaskBufferizer::widenAccumulatedMatmuls() {
   for (auto matmul : body.getOps<MatmulOp>()) {
-    AccumulateOp accumulate = getAccumulation(matmul);
+    AccumulateOp accumulate = getAccumulation(matmul, target);
     if (!accumulate)
       continue;
     Type wide = getElementTypeOrSelf(accumulate.getAccumulator());
@@ -195,7 +195,7 @@ void TaskBufferizer::findUses() {
   for (Operation &op : body) {
     AccumulateOp accumulation;
     if (auto matmul = dyn_cast<MatmulOp>(op))
-      accumulation = getAccumulation(matmul);
+      accumulation = getAccumulation(matmul, target);
     if (!accumulation && !isView(&op))
       for (Value result : op.getResults())
         firstWrites.insert({getRoot(result), position[&op]});
@@ -343,7 +343,7 @@ LogicalResult TaskBufferizer::convertMatmul(MatmulOp op) {
     return op.emitOpError(
         "has an operand whose views do not fold into strides; "
         "run --pp-form-kernels first");
-  AccumulateOp accumulate = getAccumulation(op);
+  AccumulateOp accumulate = getAccumulation(op, target);
   Value c = accumulate ? accumulate.getAccumulator() : op.getResult();
   ppopt::MatmulDescriptor matmul;
   matmul.type = getMatmulType(getElementTypeOrSelf(op.getLhs()));
@@ -395,7 +395,7 @@ LogicalResult TaskBufferizer::convert(Operation &op) {
   }
   if (auto matmul = dyn_cast<MatmulOp>(op)) {
     // Emitted where the accumulator is complete.
-    if (AccumulateOp accumulate = getAccumulation(matmul))
+    if (AccumulateOp accumulate = getAccumulation(matmul, target))
       builder.setInsertionPoint(accumulate);
     return convertMatmul(matmul);
   }

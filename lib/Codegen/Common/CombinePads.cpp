@@ -14,16 +14,26 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Collects the pads that `value` is a sum of. Returns false if it adds
-/// anything else.
-static bool collectPads(Value value, SmallVectorImpl<PadOp> &pads) {
-  if (auto pad = value.getDefiningOp<PadOp>()) {
-    pads.push_back(pad);
-    return true;
+/// Returns the pads that `value` is a sum of, each once; nothing if it adds
+/// anything else, or a value twice.
+static std::optional<SmallVector<PadOp>> collectPads(Value value) {
+  SmallVector<PadOp> pads;
+  SmallVector<Value> worklist = {value};
+  DenseSet<Value> seen;
+  while (!worklist.empty()) {
+    Value part = worklist.pop_back_val();
+    if (!seen.insert(part).second)
+      return std::nullopt;
+    if (auto pad = part.getDefiningOp<PadOp>()) {
+      pads.push_back(pad);
+      continue;
+    }
+    auto add = part.getDefiningOp<AddOp>();
+    if (!add || add.getLhs().getType() != add.getRhs().getType())
+      return std::nullopt;
+    worklist.append({add.getRhs(), add.getLhs()});
   }
-  auto add = value.getDefiningOp<AddOp>();
-  return add && add.getLhs().getType() == add.getRhs().getType() &&
-         collectPads(add.getLhs(), pads) && collectPads(add.getRhs(), pads);
+  return pads;
 }
 
 /// Returns the only dimension in which the pads' operands are shorter; nothing
@@ -45,9 +55,10 @@ static std::optional<int64_t> getCutDim(ArrayRef<PadOp> pads) {
 }
 
 static bool combine(AddOp add) {
-  SmallVector<PadOp> pads;
-  if (!collectPads(add.getResult(), pads))
+  std::optional<SmallVector<PadOp>> found = collectPads(add.getResult());
+  if (!found)
     return false;
+  SmallVector<PadOp> &pads = *found;
   std::optional<int64_t> dim = getCutDim(pads);
   if (!dim)
     return false;

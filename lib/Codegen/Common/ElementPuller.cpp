@@ -252,7 +252,12 @@ void ElementPuller::storeResults() {
   storeResults(llvm::to_vector(llvm::seq<unsigned>(kernel.getNumResults())));
 }
 
-Value ElementPuller::pullAt(Value value, ArrayRef<Value> index) {
+Value ElementPuller::pullAt(Value value, ArrayRef<Value> where) {
+  // An index of a dimension of size 1 is 0, whichever value says so.
+  SmallVector<Value> index(where);
+  for (auto [dim, size] : llvm::enumerate(getShape(value)))
+    if (size == 1)
+      index[dim] = zero;
   std::optional<SmallVector<Value>> here = getIndex(getShape(value));
   bool isHere = here.has_value();
   if (isHere)
@@ -269,7 +274,7 @@ Value ElementPuller::pullAt(Value value, ArrayRef<Value> index) {
   if (sweep && isOfRow)
     builder.setInsertionPoint(sweep);
   Value element = emit(value, index, isHere);
-  known[value].push_back({isHere, SmallVector<Value>(index), element});
+  known[value].push_back({isHere, std::move(index), element});
   return element;
 }
 

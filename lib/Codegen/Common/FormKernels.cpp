@@ -37,9 +37,9 @@ namespace {
 class TaskRewriter {
 public:
   /// `pulled`: as for TaskFusion.
-  TaskRewriter(TaskOp task, KernelOutliner &outliner,
+  TaskRewriter(TaskOp task, const Target &target, KernelOutliner &outliner,
                DenseSet<Operation *> pulled)
-      : task(task), fusion(task, std::move(pulled)), outliner(outliner),
+      : task(task), fusion(task, target, std::move(pulled)), outliner(outliner),
         ret(task.getBody().front().getTerminator()), builder(ret) {}
 
   LogicalResult rewrite();
@@ -191,18 +191,22 @@ LogicalResult checkOps(TaskOp task) {
 
 struct FormKernelsPass : pp::impl::FormKernelsBase<FormKernelsPass> {
   void runOnOperation() override {
+    FailureOr<const Target *> target = findTarget(getOperation());
+    if (failed(target))
+      return signalPassFailure();
     KernelOutliner outliner(getOperation());
     for (auto task : getOperation().getOps<TaskOp>()) {
       if (failed(checkOps(task)))
         return signalPassFailure();
       eraseDeadOps(task);
-      splitAccumulations(task);
+      splitAccumulations(task, **target);
       hoistAccumulations(task);
       placeSums(task);
       normalizeReductions(task);
       combinePads(task);
       eraseDeadOps(task);
-      TaskRewriter rewriter(task, outliner, pullOperands(task));
+      TaskRewriter rewriter(task, **target, outliner,
+                            pullOperands(task, **target));
       if (failed(rewriter.rewrite()))
         return signalPassFailure();
     }

@@ -11,8 +11,10 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-TaskFusion::TaskFusion(TaskOp task, DenseSet<Operation *> pulled)
-    : task(task), probe(task.getContext()), largeZeros(findLargeZeros(task)),
+TaskFusion::TaskFusion(TaskOp task, const Target &target,
+                       DenseSet<Operation *> pulled)
+    : task(task), target(target), probe(task.getContext()),
+      largeZeros(findLargeZeros(task)),
       mostOps(getThreshold(task, Threshold::KernelOps)),
       lazy(std::move(pulled)) {
   for (auto [i, op] : llvm::enumerate(task.getBody().front()))
@@ -31,23 +33,23 @@ TaskFusion::TaskFusion(TaskOp task, DenseSet<Operation *> pulled)
 /// those that are read through a memory view to `memorySources` too, if given.
 void TaskFusion::collectSources(Value value, SetVector<Operation *> &sources,
                                 SetVector<Operation *> *memorySources) const {
-  Operation *def = value.getDefiningOp();
-  if (!def)
-    return;
-  if (!isLazy(def) && !isMemoryView(def) && !isa<ReshapeOp>(def)) {
+  // Each with whether it is read through a memory view.
+  SmallVector<std::pair<Value, bool>> worklist = {{value, false}};
+  DenseSet<Value> seen[2];
+  while (!worklist.empty()) {
+    auto [next, isInView] = worklist.pop_back_val();
+    Operation *def = next.getDefiningOp();
+    if (!def || !seen[isInView].insert(next).second)
+      continue;
+    if (isLazy(def) || isMemoryView(def) || isa<ReshapeOp>(def)) {
+      for (Value operand : llvm::reverse(def->getOperands()))
+        worklist.push_back({operand, isInView || isMemoryView(def)});
+      continue;
+    }
     sources.insert(def);
-    return;
+    if (isInView && memorySources)
+      memorySources->insert(def);
   }
-  if (!isMemoryView(def) || memorySources == nullptr) {
-    for (Value operand : def->getOperands())
-      collectSources(operand, sources, memorySources);
-    return;
-  }
-  SetVector<Operation *> ofOperand;
-  for (Value operand : def->getOperands())
-    collectSources(operand, ofOperand, nullptr);
-  memorySources->insert_range(ofOperand);
-  sources.insert_range(ofOperand);
 }
 
 const SetVector<Operation *> &TaskFusion::getSources(Operation *op) const {
@@ -81,11 +83,11 @@ bool TaskFusion::readsMemoryOf(Operation *op, unsigned cluster) const {
 }
 
 /// Returns whether no cluster of these reads another's results through a memory
-/// view.
-bool TaskFusion::canMerge(unsigned into, ArrayRef<unsigned> others) const {
+/// view, or where they are not at hand.
+bool TaskFusion::canMerge(unsigned into, ArrayRef<unsigned> others) {
   auto reads = [&](unsigned reader, unsigned written) {
     return llvm::any_of(clusters[reader].ops, [&](Operation *op) {
-      return readsMemoryOf(op, written);
+      return readsMemoryOf(op, written) || !readsInHand(op, written);
     });
   };
   return llvm::none_of(others, [&](unsigned other) {
@@ -102,14 +104,29 @@ SmallVector<unsigned> TaskFusion::getSourceClusters(Operation *op) const {
   return found.takeVector();
 }
 
-void TaskFusion::forEachReader(
-    ValueRange values, llvm::function_ref<void(Operation *)> visit) const {
-  for (Value value : values)
-    for (Operation *user : value.getUsers())
-      if (isLazy(user) || isMemoryView(user) || isa<ReshapeOp>(user))
-        forEachReader(user->getResults(), visit);
-      else
-        visit(user);
+bool TaskFusion::allReaders(ValueRange values,
+                            llvm::function_ref<bool(Operation *)> isWanted,
+                            bool throughMemory) const {
+  SmallVector<Operation *> worklist;
+  DenseSet<Operation *> seen;
+  auto push = [&](ValueRange read) {
+    size_t begin = worklist.size();
+    for (Value value : read)
+      llvm::append_range(worklist, value.getUsers());
+    std::reverse(worklist.begin() + begin, worklist.end());
+  };
+  push(values);
+  while (!worklist.empty()) {
+    Operation *user = worklist.pop_back_val();
+    if (!seen.insert(user).second)
+      continue;
+    if (isLazy(user) || isa<ReshapeOp>(user) ||
+        (throughMemory && isMemoryView(user)))
+      push(user->getResults());
+    else if (!isWanted(user))
+      return false;
+  }
+  return true;
 }
 
 /// Returns whether joining `op` and `targets` would close a cycle: whether
@@ -120,21 +137,23 @@ bool TaskFusion::hasPathThroughOthers(Operation *op,
                                       ArrayRef<unsigned> targets) const {
   SmallVector<unsigned> worklist(targets);
   DenseSet<unsigned> seen(targets.begin(), targets.end());
-  bool isFound = false;
-  while (!worklist.empty() && !isFound) {
+  while (!worklist.empty()) {
     unsigned from = worklist.pop_back_val();
     bool isOther = !llvm::is_contained(targets, from);
+    auto canContinue = [&](Operation *reader) {
+      auto it = clusterOf.find(reader);
+      bool isOurs = reader == op || (it != clusterOf.end() &&
+                                     llvm::is_contained(targets, it->second));
+      if (!isOurs && it != clusterOf.end() && seen.insert(it->second).second)
+        worklist.push_back(it->second);
+      return !(isOther && isOurs);
+    };
     for (Operation *member : clusters[from].ops)
-      forEachReader(member->getResults(), [&](Operation *reader) {
-        auto it = clusterOf.find(reader);
-        bool isOurs = reader == op || (it != clusterOf.end() &&
-                                       llvm::is_contained(targets, it->second));
-        isFound |= isOther && isOurs;
-        if (!isOurs && it != clusterOf.end() && seen.insert(it->second).second)
-          worklist.push_back(it->second);
-      });
+      if (!allReaders(member->getResults(), canContinue,
+                      /*throughMemory=*/true))
+        return true;
   }
-  return isFound;
+  return false;
 }
 
 const OpReads &TaskFusion::getReads(Operation *op) {
@@ -157,10 +176,13 @@ SetVector<Value> TaskFusion::getMemoryReads(ArrayRef<Operation *> ops) const {
   DenseSet<Operation *> computed(llvm::from_range, ops);
   SetVector<Value> reads;
   SmallVector<Value> worklist;
+  DenseSet<Value> seen;
   for (Operation *op : ops)
     llvm::append_range(worklist, op->getOperands());
   while (!worklist.empty()) {
     Value value = worklist.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
     Operation *def = value.getDefiningOp();
     if (def && (isLazy(def) || isa<ReshapeOp>(def)))
       llvm::append_range(worklist, def->getOperands());
@@ -171,11 +193,8 @@ SetVector<Value> TaskFusion::getMemoryReads(ArrayRef<Operation *> ops) const {
 }
 
 bool TaskFusion::isUsedOutside(Value value, const Cluster &cluster) const {
-  return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    if (isLazy(user) || isa<ReshapeOp>(user))
-      return isUsedOutside(user->getResult(0), cluster);
-    return getCluster(user) != &cluster;
-  });
+  return !allReaders(
+      value, [&](Operation *user) { return getCluster(user) == &cluster; });
 }
 
 //===----------------------------------------------------------------------===//
@@ -231,8 +250,18 @@ bool TaskFusion::canJoin(Operation *op, Space space, unsigned index) {
     return false;
   bool isOfRowLevel =
       isa<ElementOpInterface>(op) && isRowLevel(op->getResult(0), cluster);
-  if (!isOfRowLevel && space != cluster.space)
-    return false;
+  return (isOfRowLevel || space == cluster.space) && readsInHand(op, index);
+}
+
+/// Returns whether an element op or a row reduction reads the values of a
+/// cluster of form Rows, if any, where they are when it is computed in the
+/// cluster's rows.
+bool TaskFusion::readsInHand(Operation *op, unsigned index) {
+  if (!llvm::is_contained(getSourceClusters(op), index))
+    return true;
+  const Cluster &cluster = clusters[index];
+  bool isOfRowLevel =
+      isa<ElementOpInterface>(op) && isRowLevel(op->getResult(0), cluster);
   auto isInHand = [&](Value source, Access access) {
     if (!isRowLevel(source, cluster))
       return !isOfRowLevel && access == Access::Identity;
@@ -336,7 +365,7 @@ TaskFusion::findSharers(ReduceOp op, const SetVector<Value> &reads) const {
            });
   };
   SmallVector<const Cluster *> sharers;
-  forEachReader(reads.getArrayRef(), [&](Operation *reader) {
+  auto addSharer = [&](Operation *reader) {
     auto other = dyn_cast<ReduceOp>(reader);
     const Cluster *cluster = other ? getCluster(other) : nullptr;
     if (!cluster || position.lookup(op) < position.lookup(other) ||
@@ -344,13 +373,15 @@ TaskFusion::findSharers(ReduceOp op, const SetVector<Value> &reads) const {
         llvm::is_contained(targets, getIndex(cluster)) ||
         !isApart(getIndex(cluster)) ||
         !llvm::all_of(getMemoryReads(cluster->ops), isSmallOrShared))
-      return;
+      return true;
     targets.push_back(getIndex(cluster));
     if (canBeOne(op, targets))
       sharers.push_back(cluster);
     else
       targets.pop_back();
-  });
+    return true;
+  };
+  allReaders(reads.getArrayRef(), addSharer, /*throughMemory=*/true);
   return sharers;
 }
 
@@ -375,7 +406,7 @@ unsigned TaskFusion::addAlone(Operation &op) {
 /// Adds a matmul, with the accumulation in place that is its only use.
 void TaskFusion::addMatmul(Operation &op) {
   unsigned index = addAlone(op);
-  AccumulateOp accumulate = getAccumulation(cast<MatmulOp>(op));
+  AccumulateOp accumulate = getAccumulation(cast<MatmulOp>(op), target);
   if (!accumulate || !isInPlace(accumulate))
     return;
   clusterOf[accumulate] = index;

@@ -4,6 +4,7 @@
 #define PPOPT_LIB_CODEGEN_COMMON_FUSION_H
 
 #include "ppopt/Codegen/KernelSpace.h"
+#include "ppopt/Codegen/Target.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -26,7 +27,8 @@ class TaskFusion {
 public:
   /// `pulled`: ops that reductions have for themselves (PullOperands.h); they
   /// are lazy.
-  explicit TaskFusion(TaskOp task, DenseSet<Operation *> pulled = {});
+  TaskFusion(TaskOp task, const Target &target,
+             DenseSet<Operation *> pulled = {});
 
   /// Returns the clusters in an order of execution.
   SmallVector<const Cluster *> getClusters() const;
@@ -42,6 +44,12 @@ public:
   bool isMemoryView(Operation *op) const { return memoryViews.contains(op); }
   /// Returns whether an accumulation is into its accumulator's buffer.
   bool isInPlace(AccumulateOp op) const { return inPlace.contains(op); }
+  /// Returns whether all ops that read the values are wanted; each is asked for
+  /// once. Looks through lazy ops and reshapes, and through memory views if
+  /// `throughMemory`.
+  bool allReaders(ValueRange values,
+                  llvm::function_ref<bool(Operation *)> isWanted,
+                  bool throughMemory = false) const;
   /// Returns whether an op outside of `cluster` needs the value in memory.
   bool isUsedOutside(Value value, const Cluster &cluster) const;
   /// Returns where an op reads; looks through lazy ops.
@@ -68,8 +76,6 @@ private:
     return !isa<ReshapeOp>(view) && !isLazy(view);
   }
   bool demote(Value value);
-  bool isComputedFromNothing(Value value) const;
-  bool isCheap(Operation *op) const;
   void formClusters();
   void add(Operation &op);
   void addMatmul(Operation &op);
@@ -82,7 +88,8 @@ private:
   bool canJoin(Operation *op, Space space, unsigned cluster);
   bool readsResultOf(unsigned reader, unsigned written) const;
   bool readsMemoryOf(Operation *op, unsigned cluster) const;
-  bool canMerge(unsigned into, ArrayRef<unsigned> others) const;
+  bool canMerge(unsigned into, ArrayRef<unsigned> others);
+  bool readsInHand(Operation *op, unsigned index);
   bool canBeOne(Operation *op, ArrayRef<unsigned> targets) const;
   unsigned getIndex(const Cluster *cluster) const {
     return cluster - clusters.data();
@@ -90,8 +97,6 @@ private:
   bool isRowLevel(Value value, const Cluster &cluster) const;
   void join(Operation *op, ArrayRef<unsigned> targets);
   unsigned newCluster(Operation *op, KernelForm form, Space space);
-  void forEachReader(ValueRange values,
-                     llvm::function_ref<void(Operation *)> visit) const;
   bool hasPathThroughOthers(Operation *op, ArrayRef<unsigned> targets) const;
   SmallVector<unsigned> getSourceClusters(Operation *op) const;
   void collectSources(Value value, SetVector<Operation *> &sources,
@@ -99,6 +104,7 @@ private:
   const SetVector<Operation *> &getSources(Operation *op) const;
 
   TaskOp task;
+  const Target &target;
   AccessProbe probe;
   ZerosOp largeZeros;
   /// Compile time grows faster than a kernel's ops: 1,000 gelu and their

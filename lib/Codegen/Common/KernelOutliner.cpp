@@ -90,18 +90,6 @@ private:
 
 } // namespace
 
-/// Returns whether all ops that read `value`, also through views and lazy ops,
-/// are in the cluster.
-static bool isReadInClusterOnly(Value value, const Cluster &cluster,
-                                const TaskFusion &fusion) {
-  return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    if (fusion.getCluster(user) == &cluster)
-      return true;
-    return (fusion.isLazy(user) || isa<ReshapeOp>(user)) &&
-           isReadInClusterOnly(user->getResult(0), cluster, fusion);
-  });
-}
-
 /// Returns whether a kernel takes the buffer of `value` once: buffers that it
 /// writes do not overlap others.
 static bool isTakenOnce(Value value, ArrayRef<Value> inputs) {
@@ -153,7 +141,7 @@ static Value getOverwritten(Value value, const Cluster &cluster,
       continue;
     Value argument = task.getBody().getArgument(*tied);
     if (argument.getType() == value.getType() &&
-        isReadInClusterOnly(argument, cluster, fusion) &&
+        !fusion.isUsedOutside(argument, cluster) &&
         isReadAtSameIndex(argument, cluster, fusion))
       return argument;
   }
@@ -179,9 +167,8 @@ public:
     for (Value input : inputs)
       if (input.getDefiningOp<MatmulOp>() &&
           input.getType() == output.getType() &&
-          isReadInClusterOnly(input, cluster, fusion) &&
-          isReadInSweeps(input) && isTakenOnce(input, inputs) &&
-          taken.insert(input).second)
+          !fusion.isUsedOutside(input, cluster) && isReadInSweeps(input) &&
+          isTakenOnce(input, inputs) && taken.insert(input).second)
         return input;
     return Value();
   }

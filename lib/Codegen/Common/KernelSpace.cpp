@@ -73,15 +73,26 @@ public:
 
 private:
   Value emit(ElementOpInterface op, ValueRange at) {
-    return op.emitElement(builder, at, [&](unsigned operand, ValueRange where) {
-      return read(op->getOperand(operand), where);
-    });
+    // What is seen through is a graph, of which trees would be exponential.
+    SmallVector<Value> dims = getNonUnit(getShape(op->getResult(0)), at);
+    for (const Emitted &known : emitted[op])
+      if (known.dims == dims)
+        return known.element;
+    Value element =
+        op.emitElement(builder, at, [&](unsigned operand, ValueRange where) {
+          return read(op->getOperand(operand), where);
+        });
+    emitted[op].push_back({std::move(dims), element});
+    return element;
+  }
+
+  static SmallVector<Value> getNonUnit(ArrayRef<int64_t> shape, ValueRange at) {
+    return llvm::map_to_vector(getNonUnitDims(shape),
+                               [&](unsigned dim) { return at[dim]; });
   }
 
   Access classify(ArrayRef<int64_t> shape, ValueRange at) {
-    SmallVector<Value> dims;
-    for (unsigned dim : getNonUnitDims(shape))
-      dims.push_back(at[dim]);
+    SmallVector<Value> dims = getNonUnit(shape, at);
     // A slice at offset 0 reads at the same index, but another element of a
     // buffer.
     SmallVector<int64_t> sizes = dropUnitDims(shape);
@@ -126,13 +137,17 @@ private:
   }
 
   void collect(Value source) {
-    Operation *def = source.getDefiningOp();
-    if (!def || !(isSeenThrough(def) || isa<ReshapeOp>(def))) {
-      result.reads.push_back({source, Access::Other});
-      return;
+    SmallVector<Value> worklist = {source};
+    while (!worklist.empty()) {
+      Value value = worklist.pop_back_val();
+      if (!collected.insert(value).second)
+        continue;
+      Operation *def = value.getDefiningOp();
+      if (def && (isSeenThrough(def) || isa<ReshapeOp>(def)))
+        llvm::append_range(worklist, def->getOperands());
+      else
+        result.reads.push_back({value, Access::Other});
     }
-    for (Value operand : def->getOperands())
-      collect(operand);
   }
 
   Value dummy(Value tensor) {
@@ -147,6 +162,12 @@ private:
   llvm::function_ref<bool(Operation *)> isSeenThrough;
   SmallVector<Value> index, rootDims;
   SmallVector<int64_t> rootSizes;
+  struct Emitted {
+    SmallVector<Value> dims; ///< the index, without dimensions of size 1
+    Value element;
+  };
+  DenseMap<Operation *, SmallVector<Emitted, 1>> emitted;
+  DenseSet<Value> collected; ///< what `collect` has met
   OpReads result;
 };
 

@@ -3,6 +3,7 @@
 #include "Fusion.h"
 #include "ppopt/Codegen/ViewFolding.h"
 
+#include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 using namespace mlir;
@@ -134,29 +135,54 @@ void TaskFusion::findMemoryViews() {
 // Lazy ops
 //===----------------------------------------------------------------------===//
 
-bool TaskFusion::isComputedFromNothing(Value value) const {
-  Operation *op = skipReshapes(value).getDefiningOp();
-  return op && isLazy(op) && llvm::all_of(op->getOperands(), [&](Value x) {
-           return isComputedFromNothing(x);
-         });
-}
+namespace {
 
-/// Returns whether each reader may recompute the op: its operands are arguments
-/// or cheap themselves, or it widens a narrower value, which is read from
-/// memory.
-bool TaskFusion::isCheap(Operation *op) const {
-  if (isWideningCast(op))
-    return true;
-  bool isAllFromNothing = true;
-  for (Value operand : op->getOperands()) {
-    Operation *def = skipReshapes(operand).getDefiningOp();
-    if (def && !isLazy(def))
+/// Decides which ops may be lazy, in the order of a task.
+class LazyChoice {
+public:
+  LazyChoice(const DenseSet<Operation *> &lazy, size_t mostOps)
+      : lazy(lazy), mostOps(mostOps) {}
+
+  /// Returns whether each reader may compute `op` again. The decisions for the
+  /// ops before it are known.
+  bool mayBeLazy(Operation *op) {
+    size_t count = 1;
+    bool isAllFromNothing = true, isAllAtHand = true;
+    for (Value operand : op->getOperands()) {
+      Operation *def = skipReshapes(operand).getDefiningOp();
+      bool isOperandLazy = lazy.contains(def);
+      // A tree: readers of one value at different indices share nothing.
+      count += isOperandLazy ? counts.lookup(def) : 0;
+      isAllFromNothing &= fromNothing.contains(def);
+      isAllAtHand &= !def || isOperandLazy;
+    }
+    bool isPulled = lazy.contains(op);
+    bool isWanted = isa<BroadcastOp, SliceOp, TransposeOp>(op) ||
+                    isWideningCast(op) ||
+                    (isAllAtHand && isCheap(op, isAllFromNothing));
+    bool isChosen = isPulled || (isWanted && count <= mostOps);
+    if (!isChosen)
       return false;
-    isAllFromNothing &= def && isComputedFromNothing(operand);
+    counts[op] = std::min(count, mostOps);
+    if (isAllFromNothing)
+      fromNothing.insert(op);
+    return true;
   }
-  return isAllFromNothing || getNumElements(op->getResult(0)) == 1 ||
-         isa<CastOp, IotaOp>(op);
-}
+
+private:
+  /// Returns whether an op is cheap whose operands are arguments or lazy.
+  static bool isCheap(Operation *op, bool isFromNothing) {
+    return isFromNothing || getNumElements(op->getResult(0)) == 1 ||
+           isa<CastOp, IotaOp>(op);
+  }
+
+  const DenseSet<Operation *> &lazy;
+  size_t mostOps;
+  DenseMap<Operation *, size_t> counts;
+  DenseSet<Operation *> fromNothing; ///< from constants and indices alone
+};
+
+} // namespace
 
 /// Returns whether a kernel reads the op through a reshape that merges columns:
 /// each element would cost a division.
@@ -217,11 +243,12 @@ void TaskFusion::findAttentionViews(Operation *op) {
 
 void TaskFusion::findLazyOps() {
   Block &body = task.getBody().front();
+  LazyChoice choice(lazy, getThreshold(task, Threshold::LazyOps));
   for (Operation &op : body) {
     if (!isa<ElementOpInterface>(op) || isa<ReshapeOp, AccumulateOp>(op) ||
         isMemoryView(&op))
       continue;
-    if (isa<BroadcastOp, SliceOp, TransposeOp>(op) || isCheap(&op))
+    if (choice.mayBeLazy(&op))
       lazy.insert(&op);
   }
   for (Operation &op : llvm::reverse(body))

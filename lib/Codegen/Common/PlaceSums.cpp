@@ -64,11 +64,12 @@ static ReduceScatterOp placeScatter(JoinOp join) {
   return cast<ReduceScatterOp>(end);
 }
 
-/// Moves what adds a sum to its accumulator, perhaps from another type.
-static void moveAddition(ReduceScatterOp scatter, Operation *before) {
-  for (Operation *op = scatter; !isa<AccumulateOp>(op);) {
+/// Moves what adds a sum to its accumulator, perhaps from another type, after
+/// an op, which may be a part of it.
+static void moveAddition(ReduceScatterOp scatter, Operation *after) {
+  for (Operation *op = scatter; !isa<AccumulateOp>(op); after = op) {
     op = *op->user_begin();
-    op->moveBefore(before);
+    op->moveAfter(after);
   }
 }
 
@@ -164,14 +165,14 @@ void pp::placeSums(TaskOp task) {
     return a->isBeforeInBlock(b);
   });
   for (auto [i, scatter] : llvm::enumerate(scatters)) {
-    Operation *before = body.getTerminator();
+    Operation *after = body.getTerminator()->getPrevNode();
     if (i + 1 < scatters.size()) {
       ZerosOp next = zerosOf[scatters[i + 1]];
       bool isLarge = getBytes(next.getType()) >=
                      kSeveralTimes * getBytes(zerosOf[scatter].getType());
       bool isLater = scatter->isBeforeInBlock(next);
-      before = isLarge && isLater ? next : scatters[i + 1]->getNextNode();
+      after = isLarge && isLater ? next->getPrevNode() : scatters[i + 1];
     }
-    moveAddition(scatter, before);
+    moveAddition(scatter, after);
   }
 }

@@ -51,8 +51,9 @@ struct Pull {
 /// Decides which operands are pulled. Changes nothing.
 class PullDecisions {
 public:
-  explicit PullDecisions(TaskOp task)
-      : fusion(task), mostOps(getThreshold(task, Threshold::KernelOps)) {
+  PullDecisions(TaskOp task, const Target &target)
+      : fusion(task, target),
+        mostOps(getThreshold(task, Threshold::KernelOps)) {
     for (unsigned result : llvm::seq(task.getNumResults()))
       if (std::optional<unsigned> argument = task.getTiedArgument(result))
         overwritten.insert(task.getBody().getArgument(*argument));
@@ -65,8 +66,6 @@ public:
 private:
   Value getOperand(ReduceOp reduction) const;
   SmallVector<Value> getOperands(const Cluster &cluster) const;
-  bool haveAllReaders(Value value,
-                      llvm::function_ref<bool(Operation *)> isOurs) const;
   bool isFull(Value value, const Cluster &cluster) const;
   bool isInMemory(Value value, const Cluster &producer) const;
   std::optional<Pull> findPull(Value operand, const Cluster &reader);
@@ -107,17 +106,6 @@ SmallVector<Value> PullDecisions::getOperands(const Cluster &cluster) const {
   return operands.takeVector();
 }
 
-/// Returns whether all ops that read `value`, also through views and lazy ops,
-/// are ours.
-bool PullDecisions::haveAllReaders(
-    Value value, llvm::function_ref<bool(Operation *)> isOurs) const {
-  return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    return fusion.isLazy(user) || isa<ReshapeOp>(user)
-               ? haveAllReaders(user->getResult(0), isOurs)
-               : isOurs(user);
-  });
-}
-
 bool PullDecisions::isFull(Value value, const Cluster &cluster) const {
   return getNumElements(value) == cluster.space.getNumElements();
 }
@@ -148,7 +136,7 @@ std::optional<Pull> PullDecisions::findPull(Value operand,
   auto isReduction = [&](Operation *op) {
     return llvm::is_contained(pull.reductions, op);
   };
-  if (!haveAllReaders(operand, [&](Operation *op) {
+  if (!fusion.allReaders(operand, [&](Operation *op) {
         return isReduction(op) || fusion.getCluster(op) == producer;
       }))
     return std::nullopt;
@@ -158,7 +146,7 @@ std::optional<Pull> PullDecisions::findPull(Value operand,
     Value value = op->getResult(0);
     if (!wanted.contains(value))
       continue;
-    bool moves = haveAllReaders(value, [&](Operation *reader) {
+    bool moves = fusion.allReaders(value, [&](Operation *reader) {
       return isReduction(reader) || pull.moved.contains(reader);
     });
     bool isComputed = isa<ElementOpInterface>(op) && !isa<AccumulateOp>(op) &&
@@ -297,11 +285,11 @@ private:
 
 } // namespace
 
-DenseSet<Operation *> pp::pullOperands(TaskOp task) {
+DenseSet<Operation *> pp::pullOperands(TaskOp task, const Target &target) {
   DenseSet<Operation *> copies;
   if (llvm::all_of(task.getBody().front().getOps<ReduceOp>(), isRowReduction))
     return copies;
-  PullDecisions decisions(task);
+  PullDecisions decisions(task, target);
   for (const Pull &pull : decisions.decide())
     PullCopier(pull, decisions.fusion, copies).copy();
   eraseDeadOps(task);

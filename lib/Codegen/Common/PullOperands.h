@@ -3,6 +3,7 @@
 #ifndef PPOPT_LIB_CODEGEN_COMMON_PULLOPERANDS_H
 #define PPOPT_LIB_CODEGEN_COMMON_PULLOPERANDS_H
 
+#include "ppopt/Codegen/Target.h"
 #include "ppopt/Dialect/PP/PP.h"
 
 namespace mlir::pp {
@@ -12,7 +13,7 @@ namespace mlir::pp {
 /// form rows would write the operand for the reduction alone. Ops that nothing
 /// reads any more are erased. Returns the ops that reductions have for
 /// themselves, which are to be lazy.
-DenseSet<Operation *> pullOperands(TaskOp task);
+DenseSet<Operation *> pullOperands(TaskOp task, const Target &target);
 
 } // namespace mlir::pp
 

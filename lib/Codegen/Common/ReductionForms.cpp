@@ -197,18 +197,23 @@ static Operation *getSoleProducer(Value value) {
   return def && def->hasOneUse() ? def : nullptr;
 }
 
-/// Returns whether adding `value` to an accumulator needs no temporary, or it
-/// is a sum with such a part.
-static bool accumulatesItself(Value value) {
+/// Returns whether adding `value` to elements of this type needs no temporary,
+/// or it is a sum with such a part.
+static bool accumulatesItself(Value value, Type element, const Target &target) {
   Operation *def = getSoleProducer(value);
+  auto isSelf = [&](Value part) {
+    return accumulatesItself(part, element, target);
+  };
   if (auto sum = dyn_cast_or_null<AddOp>(def))
-    return accumulatesItself(sum.getLhs()) || accumulatesItself(sum.getRhs());
+    return isSelf(sum.getLhs()) || isSelf(sum.getRhs());
   if (isWideningCast(def))
-    return accumulatesItself(def->getOperand(0));
-  return isa_and_nonnull<MatmulOp, EmbeddingGradOp>(def);
+    return isSelf(def->getOperand(0));
+  if (auto matmul = dyn_cast_or_null<MatmulOp>(def))
+    return canAccumulate(matmul, element, target);
+  return isa_and_nonnull<EmbeddingGradOp>(def);
 }
 
-void pp::splitAccumulations(TaskOp task) {
+void pp::splitAccumulations(TaskOp task, const Target &target) {
   SmallVector<AccumulateOp> worklist(
       task.getBody().front().getOps<AccumulateOp>());
   while (!worklist.empty()) {
@@ -222,7 +227,9 @@ void pp::splitAccumulations(TaskOp task) {
     if (!sum || !sum->hasOneUse() ||
         sum.getLhs().getType() != sum.getRhs().getType())
       continue;
-    if (!accumulatesItself(sum.getLhs()) && !accumulatesItself(sum.getRhs()))
+    Type element = getElementTypeOrSelf(op.getResult());
+    if (!accumulatesItself(sum.getLhs(), element, target) &&
+        !accumulatesItself(sum.getRhs(), element, target))
       continue;
     OpBuilder builder(op);
     auto widen = [&](Value part) -> Value {

@@ -3,6 +3,7 @@
 #ifndef PPOPT_LIB_CODEGEN_COMMON_REDUCTIONFORMS_H
 #define PPOPT_LIB_CODEGEN_COMMON_REDUCTIONFORMS_H
 
+#include "ppopt/Codegen/Target.h"
 #include "ppopt/Dialect/PP/PP.h"
 
 namespace mlir::pp {
@@ -15,7 +16,7 @@ void normalizeReductions(TaskOp task);
 
 /// Rewrites acc + (a + b) to (acc + a) + b if a or b is accumulated in place
 /// without a temporary: a matmul or an embedding's gradient.
-void splitAccumulations(TaskOp task);
+void splitAccumulations(TaskOp task, const Target &target);
 
 /// Moves each accumulation to where its operands are computed, so that its
 /// addend, and the operands of an added matmul, die earlier.

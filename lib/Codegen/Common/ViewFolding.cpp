@@ -3,7 +3,9 @@
 #include "ppopt/Codegen/ViewFolding.h"
 #include "ppopt/Codegen/KernelSpace.h"
 #include "ppopt/Codegen/PaddedRows.h"
+#include "ppopt/Codegen/Target.h"
 
+#include "ppopt/Analysis/MatmulDescriptors.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -238,13 +240,24 @@ pp::foldMatmul(MatmulOp op, llvm::function_ref<bool(Operation *)> isBase,
   return shape;
 }
 
-AccumulateOp pp::getAccumulation(MatmulOp op) {
+bool pp::canAccumulate(MatmulOp op, Type element, const Target &target) {
+  ::ppopt::MatmulDescriptor matmul;
+  matmul.type = getMatmulType(getElementTypeOrSelf(op.getLhs()));
+  matmul.cType = getMatmulType(element);
+  matmul.accumulate = true;
+  return target.checkMatmul(matmul).empty();
+}
+
+AccumulateOp pp::getAccumulation(MatmulOp op, const Target &target) {
   Operation *last = op;
   while (last->hasOneUse()) {
     Operation *user = *last->user_begin();
     if (auto accumulate = dyn_cast<AccumulateOp>(user)) {
-      bool isValue = accumulate.getValue() == last->getResult(0);
-      return isValue ? accumulate : nullptr;
+      bool isFused =
+          accumulate.getValue() == last->getResult(0) &&
+          canAccumulate(op, getElementTypeOrSelf(accumulate.getResult()),
+                        target);
+      return isFused ? accumulate : nullptr;
     }
     if (!isa<ReshapeOp>(user) && !isWideningCast(user))
       return nullptr;

@@ -88,6 +88,7 @@ private:
   void addGradient(Value value, Value gradient);
   SmallVector<Value> findOuter();
   Value hoistConstant(Value value);
+  Value copyConstant(Value value);
   void addPart(Value value, Value gradient);
   void addToParam(ParamOp param, Value gradient);
   void warnOfParams();
@@ -111,8 +112,9 @@ private:
   DenseMap<Value, SmallVector<Value>> parts;
   /// The parameters whose gradient some region adds to.
   DenseSet<Value> learning;
-  /// Gradients outside of regions.
-  DenseSet<Value> hoisted;
+  /// What gradients are outside of regions; null for those that belong to a
+  /// place.
+  DenseMap<Value, Value> hoisted;
   int64_t nextCopy = 0;
 };
 
@@ -179,12 +181,19 @@ SmallVector<Value> Differentiator::findOuter() {
 /// computes it outside of the regions, before the return. Returns null for
 /// others.
 Value Differentiator::hoistConstant(Value value) {
+  if (auto known = hoisted.find(value); known != hoisted.end())
+    return known->second;
+  Value constant = copyConstant(value);
+  return hoisted[value] = constant;
+}
+
+Value Differentiator::copyConstant(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || op->getNumResults() != 1)
     return nullptr;
   bool isConstant = op->hasTrait<OpTrait::ConstantLike>();
   if (op->getBlock() == &block)
-    return isConstant || hoisted.contains(value) ? value : Value();
+    return isConstant ? value : Value();
   if (!isConstant && (!isCheap(op) || op->getNumOperands() == 0))
     return nullptr;
   SmallVector<Value> operands;
@@ -195,10 +204,9 @@ Value Differentiator::hoistConstant(Value value) {
   }
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(ret);
-  Operation *clone = builder.clone(*op);
-  clone->setOperands(operands);
-  hoisted.insert(clone->getResult(0));
-  return clone->getResult(0);
+  Operation *copy = builder.clone(*op);
+  copy->setOperands(operands);
+  return hoisted[copy->getResult(0)] = copy->getResult(0);
 }
 
 /// Builds the backward region of a forward one, at the end of the entry.

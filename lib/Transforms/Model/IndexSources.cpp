@@ -7,6 +7,9 @@
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Model/Entry.h"
 
+#include <set>
+#include <tuple>
+
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -16,9 +19,14 @@ SmallVector<ElementBox> pp::findIndexSources(Value value) {
                                        SmallVector<int64_t>(shape.size(), 0),
                                        SmallVector<int64_t>(shape)}};
   SmallVector<ElementBox> found;
+  std::set<std::tuple<const void *, SmallVector<int64_t>, SmallVector<int64_t>>>
+      seen;
   while (!worklist.empty()) {
     ElementBox box = worklist.pop_back_val();
     box.value = throughCopies(box.value);
+    if (!seen.insert({box.value.getAsOpaquePointer(), box.begin, box.end})
+             .second)
+      continue;
     std::optional<SmallVector<ElementBox>> sources;
     if (box.value.getDefiningOp())
       sources = seeThrough(box);

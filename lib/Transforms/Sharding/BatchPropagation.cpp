@@ -84,12 +84,11 @@ bool ShardingPropagation::canHave(Value value, const Sharding &wanted) {
     source = copy.getX();
   if (isa_and_nonnull<OnOp, PlaceOp>(source.getDefiningOp()))
     return yieldCut(cast<OpResult>(source), wanted);
-  std::pair<Value, Sharding> key(value, wanted);
-  if (llvm::is_contained(computable, key))
+  if (llvm::is_contained(computable.lookup(value), wanted))
     return true;
   if (!computeCut(value, wanted))
     return false;
-  computable.push_back(std::move(key));
+  computable[value].push_back(wanted);
   return true;
 }
 

@@ -114,7 +114,9 @@ ShardingPropagation::chooseCheapest(OpState &state, unsigned axis) {
 /// as a reader wants it, from the next sweep on.
 void ShardingPropagation::adopt(Value value, unsigned axis, unsigned dim,
                                 int64_t period) {
-  if (of(value).getAxes() & onlyAxis(axis))
+  bool isNew =
+      adopted.insert({value.getAsOpaquePointer(), axis, dim, period}).second;
+  if (!isNew || (of(value).getAxes() & onlyAxis(axis)))
     return;
   if (auto param = value.getDefiningOp<ParamOp>()) {
     StringAttr name = param.getParamNameAttr();

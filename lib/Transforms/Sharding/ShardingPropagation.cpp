@@ -246,6 +246,7 @@ LogicalResult ShardingPropagation::sweep() {
   table.ops.clear();
   fromInputs.clear();
   computable.clear();
+  adopted.clear();
   composites.clear();
   for (auto [argument, sharding] : llvm::zip(entry.getArguments(), inputs)) {
     fromInputs.insert(argument);

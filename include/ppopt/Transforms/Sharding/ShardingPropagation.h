@@ -9,6 +9,9 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <set>
+#include <tuple>
+
 namespace mlir::pp {
 
 /// Returns the size of the first dimension of the entry's first input. Emits an
@@ -109,7 +112,9 @@ private:
   /// Values that follow from model inputs and constants alone.
   DenseSet<Value> fromInputs;
   /// Values that were found to be computable for a part of the batch.
-  SmallVector<std::pair<Value, Sharding>> computable;
+  DenseMap<Value, SmallVector<Sharding, 1>> computable;
+  /// What was adopted: values, an axis, a dimension and a period.
+  std::set<std::tuple<const void *, unsigned, unsigned, int64_t>> adopted;
   /// Copies of the forward, by number.
   DenseMap<int64_t, Value> copyOf;
   /// How the inputs are cut, by number.

@@ -1,0 +1,27 @@
+// RUN: ppopt opt %s --pp-form-kernels | FileCheck %s
+// RUN: ppopt opt %s --pp-form-kernels --pp-plan-kernels --pp-bufferize-tasks | FileCheck %s --check-prefix=BUFFERS
+
+// The library adds products of bf16 to f32, and no others to a wider type: those are cast and added by a kernel. A sum of them stays one addition.
+// CHECK-LABEL: pp.task backward stage 0 @wide
+// CHECK: %[[N:.*]] = pp.matmul %{{.*}}, %{{.*}} {transpose_lhs} : tensor<4x8xbf16>, tensor<4x8xbf16>
+// CHECK-NEXT: %[[W:.*]] = pp.cast %[[N]]
+// CHECK-NEXT: pp.accumulate %{{.*}}, %[[W]] : tensor<8x8xf32>
+// CHECK: %[[A:.*]] = pp.matmul %{{.*}}, %{{.*}} {transpose_lhs} : tensor<4x8xf32>, tensor<4x8xf32>
+// CHECK-NEXT: %[[B:.*]] = pp.matmul %{{.*}}, %{{.*}} {transpose_lhs} : tensor<4x8xf32>, tensor<4x8xf32>
+// CHECK-NEXT: pp.launch @add_cast_accumulate_{{.*}} ins(%[[A]], %[[B]], %{{.*}} : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf64>) outs() {inplace = array<i64: 2>} -> tensor<8x8xf64>
+// BUFFERS: pp.gemm %arg2, %arg2 into %arg3 {{{.*}} accumulate,
+// BUFFERS: pp.gemm %arg0, %arg1 into %0
+// BUFFERS-NOT: accumulate,
+// BUFFERS: pp.gemm %arg1, %arg0 into %1
+pp.task backward stage 0 @wide(%x: tensor<4x8xf32> {pp.role = #pp.role<saved, "x">}, %y: tensor<4x8xf32> {pp.role = #pp.role<saved, "y">}, %n: tensor<4x8xbf16> {pp.role = #pp.role<saved, "n">},
+    %f: tensor<8x8xf32> {pp.role = #pp.role<grad, "f">}, %d: tensor<8x8xf64> {pp.role = #pp.role<grad, "d">}) -> (tensor<8x8xf32> {pp.role = #pp.role<grad, "f">}, tensor<8x8xf64> {pp.role = #pp.role<grad, "d">}) {
+  %0 = pp.matmul %n, %n {transpose_lhs} : tensor<4x8xbf16>, tensor<4x8xbf16>
+  %1 = pp.cast %0 : tensor<8x8xbf16> to tensor<8x8xf32>
+  %2 = pp.accumulate %f, %1 : tensor<8x8xf32>
+  %3 = pp.matmul %x, %y {transpose_lhs} : tensor<4x8xf32>, tensor<4x8xf32>
+  %4 = pp.matmul %y, %x {transpose_lhs} : tensor<4x8xf32>, tensor<4x8xf32>
+  %5 = pp.add %3, %4 : tensor<8x8xf32>, tensor<8x8xf32>
+  %6 = pp.cast %5 : tensor<8x8xf32> to tensor<8x8xf64>
+  %7 = pp.accumulate %d, %6 : tensor<8x8xf64>
+  pp.return %2, %7 : tensor<8x8xf32>, tensor<8x8xf64>
+}
