@@ -43,6 +43,7 @@ public:
 
 private:
   int64_t nextAgreement(int64_t stepsDone) const;
+  int stopEarly(int signal, int64_t stepsDone);
   void runRound(int64_t stepsDone, int64_t end);
   void train();
   void report(const runtime::StepResult &result);
@@ -81,7 +82,11 @@ int64_t AsynchronousLoop::nextAgreement(int64_t stepsDone) const {
 
 int AsynchronousLoop::run() {
   start();
-  order_.emplace(rank_, job_, first_ * trainers_, settings_.updates);
+  std::vector<int64_t> agreements; // tickets
+  for (int64_t done = first_; done < last_;)
+    agreements.push_back((done = nextAgreement(done)) * trainers_);
+  order_.emplace(rank_, job_, first_ * trainers_, settings_.updates,
+                 agreements);
   const TrainerStep none;
   auto receive = [this](int rank, const void *step) {
     collect(rank, *static_cast<const TrainerStep *>(step));
@@ -96,13 +101,13 @@ int AsynchronousLoop::run() {
     rank_.channels->setWaitingWork([this] { serving_->serveNow(); });
   for (int64_t done = first_; done < last_;) {
     if (evaluatesAfter(done) && !evaluate(done))
-      return stop(control_.signal(), done);
+      return stopEarly(control_.signal(), done);
     runRound(done, nextAgreement(done));
     agreeOnUpdates();
     order_->write(*serving_, serving_->agreement().ticket);
     done = serving_->agreement().ticket / trainers_;
     if (int signal = serving_->agreement().signal)
-      return stop(signal, done);
+      return stopEarly(signal, done);
     bool saves =
         options_.checkpointEvery > 0 && done % options_.checkpointEvery == 0;
     if (checkpoints_ && saves)
@@ -110,6 +115,14 @@ int AsynchronousLoop::run() {
   }
   order_->finish();
   return finish();
+}
+
+/// Returns the exit status.
+int AsynchronousLoop::stopEarly(int signal, int64_t stepsDone) {
+  if (progress_ && !options_.record.empty())
+    progress_->note("--record " + options_.record +
+                    ": nothing is written of a run that was stopped");
+  return stop(signal, stepsDone);
 }
 
 /// Runs steps until all before `end` are done, by whichever trainer.

@@ -277,12 +277,12 @@ void addRunningFlags(Flags &flags, Options &options) {
 void addAsynchronousFlags(Flags &flags, Options &options) {
   flags.setGroup("Asynchronous training (--sync stale or async)");
   flags.output("--record", options.record,
-               "Write the order in which owners applied updates and answered "
-               "trainers, from which --replay repeats the run",
-               Writing::InPlace);
+               "At the end of the run, write the order in which owners applied "
+               "updates and answered trainers, from which --replay repeats it",
+               Writing::Whole);
   flags.path("--replay", options.replay,
-             "Repeat a recorded run bit for bit: the same flags and the same "
-             "executable, as threads or under mpirun");
+             "Repeat a recorded run bit for bit: the same flags, the same data "
+             "and the same program, as threads or under mpirun");
 }
 
 /// Reads FACTOR[:PROBABILITY[:RANK]].

@@ -2,22 +2,22 @@
 
 #include "app/run_order.h"
 
+#include "app/agreement.h"
 #include "app/run_record.h"
+#include "asynchronous/trace_check.h"
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "device/host_access.h"
 #include "executor/messages.h"
 #include "executor/rank.h"
 #include "executor/serving.h"
 #include "executor/trainers.h"
-#include "files/output_target.h"
-#include "files/system_error.h"
-#include "files/whole_file.h"
+#include "schema/write.h"
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <fcntl.h>
-#include <unistd.h>
+#include <algorithm>
 
 namespace ppopt::train {
 namespace {
@@ -25,11 +25,50 @@ namespace {
 using asynchronous::ReplayLog;
 using runtime::Error;
 
-/// Returns what decides about a run's numbers besides its order.
-std::vector<std::pair<std::string, std::string>> describeFacts(const Job &job) {
+/// Returns a checksum of the program without what says where it comes from.
+std::string digestOf(runtime::Program program) {
+  program.model.clear();
+  program.source.clear();
+  program.command.clear();
+  for (runtime::Count &count : program.counts)
+    count.source.clear();
+  for (runtime::IdRange &range : program.checks)
+    range.source.clear();
+  for (runtime::Input &input : program.inputs)
+    for (runtime::IndexedPart &part : input.parts)
+      part.range.source.clear();
+  return Checksum::of(schema::writeProgram(program));
+}
+
+/// Returns a checksum of the parameters and optimizer states that a rank has.
+std::string digestOf(const ppopt_rank &rank) {
+  Checksum checksum;
+  auto add = [&](const runtime::PlaceMemory &memory,
+                 const schema::HeldElements &held) {
+    device::readPieces(*rank.device, rank.compute, memory.at(held.address),
+                       held.bytes(),
+                       [&](const char *piece, int64_t, int64_t bytes) {
+                         checksum.add(piece, uint64_t(bytes));
+                       });
+  };
+  for (const auto &memory : rank.memory)
+    if (memory)
+      for (const schema::HeldParameter &held : memory->parameters) {
+        add(*memory, held.value);
+        for (const schema::HeldElements &state : held.states)
+          add(*memory, state);
+      }
+  return checksum.hexadecimal();
+}
+
+/// Returns what decides about a run's numbers besides its order, what people
+/// know first. On rank 0; `initial` is a digest of the first parameters.
+std::vector<std::pair<std::string, std::string>>
+describeFacts(const Job &job, const std::string &initial) {
   Manifest run = describeRun(job);
   std::vector<std::pair<std::string, std::string>> facts(run.flags.begin(),
                                                          run.flags.end());
+  facts.insert(facts.end(), run.plan.begin(), run.plan.end());
   facts.emplace_back("model", job.program.modelHash);
   facts.emplace_back("batch", std::to_string(run.samples.batch));
   facts.emplace_back("samples",
@@ -42,6 +81,15 @@ std::vector<std::pair<std::string, std::string>> describeFacts(const Job &job) {
                      std::to_string(job.options.checkpoint.empty()
                                         ? 0
                                         : job.options.checkpointEvery));
+  if (job.training)
+    facts.emplace_back("data", fingerprint(job.training->reader().files()));
+  if (job.evaluation) {
+    facts.emplace_back("eval-batches", std::to_string(job.evalBatches));
+    facts.emplace_back("eval-data",
+                       fingerprint(job.evaluation->reader().files()));
+  }
+  facts.emplace_back("initial-parameters", initial);
+  facts.emplace_back("program", digestOf(job.program));
   return facts;
 }
 
@@ -49,6 +97,14 @@ std::string readFile(const std::string &path) try {
   return std::string(MappedFile(path).text());
 } catch (const Error &error) {
   throw Error("--replay: {}", error.what());
+}
+
+/// Returns "none" if the log does not have the fact.
+std::string findFact(const ReplayLog &log, const std::string &name) {
+  auto found =
+      std::find_if(log.facts.begin(), log.facts.end(),
+                   [&](const auto &fact) { return fact.first == name; });
+  return found == log.facts.end() ? "none" : found->second;
 }
 
 /// Throws Error if a record is of another run.
@@ -75,45 +131,76 @@ void checkSameRun(const std::string &path, const ReplayLog &record,
   check("the first ticket", record.first, own.first);
   check("updates before it:", record.arrivals, own.arrivals);
   for (const auto &[name, ours] : own.facts)
-    for (const auto &[other, theirs] : record.facts)
-      if (name == other)
-        check(name.c_str(), theirs, ours);
-  if (record.facts.size() != own.facts.size())
-    throw Error("--replay {}: was recorded by another version of ppopt", path);
+    check(name.c_str(), findFact(record, name), ours);
+  for (const auto &[name, theirs] : record.facts)
+    check(name.c_str(), theirs, findFact(own, name));
+}
+
+/// Throws Error if no run with these agreements can have had a recorded order.
+void checkOrder(const std::string &path, const ReplayLog &record,
+                const std::vector<int64_t> &agreements) {
+  auto refuse = [&](int64_t line, const std::string &why) {
+    throw Error("{}:{}: no run has had this order: {}; the file was changed: "
+                "record the run again",
+                path, line, why);
+  };
+  for (size_t round = 0; round < record.rounds.size(); ++round)
+    if (round >= agreements.size() ||
+        record.rounds[round].end != agreements[round])
+      refuse(record.rounds[round].line,
+             fmt::format("round {} ends before ticket {}", round,
+                         record.rounds[round].end));
+  if (record.rounds.size() < agreements.size())
+    throw Error("{}: has {} of the {} rounds of a run: the file was changed: "
+                "record the run again",
+                path, record.rounds.size(), agreements.size());
+  asynchronous::TraceFacts facts = asynchronous::checkTrace(record);
+  if (!facts.problems.empty())
+    refuse(facts.problems.front().line, facts.problems.front().text);
 }
 
 } // namespace
 
 RunOrder::RunOrder(const ppopt_rank &rank, const Job &job, int64_t first,
-                   int64_t arrivals)
+                   int64_t arrivals, const std::vector<int64_t> &agreements)
     : rank_(rank), path_(job.options.record) {
+  const std::string &replayed = job.options.replay;
+  if (path_.empty() && replayed.empty())
+    return;
   own_.shape = runtime::shapeOf(job.program);
   own_.first = first;
   own_.arrivals = arrivals;
-  own_.facts = describeFacts(job);
-  if (!job.options.replay.empty())
-    readFrom(job.options.replay);
+  std::string initial = digestOfInitial();
+  if (rank.index == 0)
+    own_.facts = describeFacts(job, initial);
+  if (!replayed.empty())
+    readFrom(replayed, agreements);
   if (path_.empty() || rank.index != 0)
     return;
-  OpenedOutput opened = openOutput(path_, O_WRONLY | O_CREAT | O_TRUNC);
-  file_ = opened.descriptor;
-  if (file_ < 0)
-    throw Error("--record {}: {}", path_, opened.error);
+  expect(file_.open(path_));
   append(asynchronous::printHeader(own_));
 }
 
-RunOrder::~RunOrder() {
-  if (file_ >= 0)
-    ::close(file_);
+/// Returns a digest of the parameters of all ranks, on rank 0.
+std::string RunOrder::digestOfInitial() const {
+  std::vector<std::string> all = {digestOf(rank_)};
+  if (rank_.program.plan.ranks() > 1)
+    all = Messages(rank_).gatherTexts(all.front());
+  Checksum checksum;
+  for (const std::string &digest : all)
+    checksum.add(digest.data(), digest.size());
+  return checksum.hexadecimal();
 }
 
 /// Rank 0 reads the file: the others may run on other machines.
-void RunOrder::readFrom(const std::string &path) {
+void RunOrder::readFrom(const std::string &path,
+                        const std::vector<int64_t> &agreements) {
   std::string text;
   if (rank_.index == 0) {
     text = readFile(path);
     followed_ = asynchronous::parseReplayLog(path, text);
     checkSameRun(path, *followed_, own_);
+    checkOrder(path, *followed_, agreements);
   }
   if (rank_.program.plan.ranks() > 1)
     Messages(rank_).broadcastList(text);
@@ -128,9 +215,13 @@ void RunOrder::apply(runtime::Serving &serving) const {
     serving.record();
 }
 
+void RunOrder::expect(const std::string &failure) const {
+  if (!failure.empty())
+    throw Error("--record {}: {}", path_, failure);
+}
+
 void RunOrder::append(const std::string &text) {
-  if (file_ >= 0 && !writeAll(file_, text.data(), text.size()))
-    throw Error("--record {}: cannot write: {}", path_, describeError(errno));
+  expect(file_.write(text.data(), text.size()));
 }
 
 void RunOrder::write(runtime::Serving &serving, int64_t end) {
@@ -140,12 +231,18 @@ void RunOrder::write(runtime::Serving &serving, int64_t end) {
   std::vector<std::string> all = {lines};
   if (rank_.program.plan.ranks() > 1)
     all = Messages(rank_).gatherTexts(lines);
+  if (rank_.index != 0)
+    return;
   append(asynchronous::printRound(end));
-  if (rank_.index == 0)
-    for (int rank : runtime::ranksOf(rank_.program.plan))
-      append(all[size_t(rank)]);
+  for (int rank : runtime::ranksOf(rank_.program.plan))
+    append(all[size_t(rank)]);
 }
 
-void RunOrder::finish() { append(asynchronous::printEnd()); }
+void RunOrder::finish() {
+  if (path_.empty() || rank_.index != 0)
+    return;
+  append(asynchronous::printEnd());
+  expect(file_.commit());
+}
 
 } // namespace ppopt::train

@@ -77,6 +77,9 @@ struct Action {
   /// Apply: a trainer, of which the rank with this one's position is meant.
   int32_t peer = 0;
   Message message;
+  /// Of an Apply that a recorded run did: the digest of the bucket's parameters
+  /// after it; 0: not known.
+  uint64_t digest = 0;
 };
 
 /// Machines append to it. They allocate nothing once it has grown.

@@ -17,6 +17,7 @@ struct OrderEntry {
   int64_t step = 0; ///< in its round
   /// Of the bucket's parameters after the update; 0: not known.
   uint64_t digest = 0;
+  int64_t line = 0; ///< of the file that it was read from
 };
 
 /// Of a bucket, in one round.
@@ -30,6 +31,7 @@ struct StepRecord {
   /// by bucket: the version, and the digest of the parameters (0: not known).
   std::vector<int64_t> versions;
   std::vector<uint64_t> digests;
+  int64_t line = 0; ///< of the file that it was read from
 };
 
 } // namespace ppopt::asynchronous

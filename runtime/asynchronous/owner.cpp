@@ -186,9 +186,12 @@ bool Owner::isFreshEnough(int bucket, int64_t step) const {
 void Owner::apply(int trainer, Actions &out) {
   Peer &peer = peers[trainer];
   Message update = peer.push;
-  update.version = ++theBuckets[update.bucket].arrivals;
+  Bucket &bucket = theBuckets[update.bucket];
+  update.version = ++bucket.arrivals;
+  uint64_t digest =
+      repeats ? recorded[round][update.bucket][bucket.followed].digest : 0;
   follow(update.bucket);
-  out.push_back({Action::Kind::Apply, Link::ToOwner, trainer, update});
+  out.push_back({Action::Kind::Apply, Link::ToOwner, trainer, update, digest});
   peer.push = {};
   peer.waits = Waits::Nothing;
   if (++peer.nextBucket == static_cast<int>(theBuckets.size())) {

@@ -17,7 +17,9 @@ namespace {
 
 using runtime::Error;
 
-constexpr std::string_view firstLine = "ppopt run order 1";
+/// Followed by the version.
+constexpr std::string_view format = "ppopt run order ";
+constexpr int version = 2;
 constexpr std::string_view lastLine = "end";
 /// So that people can look at a file.
 constexpr size_t entriesPerLine = 16;
@@ -100,11 +102,7 @@ public:
       : path(path), text(text) {}
 
   ReplayLog parse() {
-    Line first = nextLine();
-    if (first.takeRest() != firstLine)
-      first.fail(fmt::format("this is no record of a run that --record wrote: "
-                             "the first line is not '{}'",
-                             firstLine));
+    parseVersion();
     parseHeader();
     while (parseLine(nextLine()))
       ;
@@ -125,6 +123,20 @@ private:
     std::string_view line(text.data() + at, end - at);
     at = end + 1;
     return Line(path, ++lines, line);
+  }
+
+  void parseVersion() {
+    Line first = nextLine();
+    std::string_view text = first.takeRest();
+    if (text == fmt::format("{}{}", format, version))
+      return;
+    if (text.substr(0, format.size()) == format)
+      first.fail(fmt::format("this record is of version {}, and this ppopt "
+                             "reads version {}: record the run again",
+                             text.substr(format.size(), 40), version));
+    first.fail(fmt::format("this is no record of a run that --record wrote: "
+                           "the first line is not '{}{}'",
+                           format, version));
   }
 
   Line nextField(const char *name) {
@@ -190,6 +202,7 @@ private:
       line.fail("a round's end is not a multiple of the trainers");
     RecordedRound round;
     round.end = end;
+    round.line = int64_t(lines);
     for (int buckets : log.shape.buckets)
       round.orders.emplace_back(buckets);
     round.steps.resize(log.shape.ranks());
@@ -209,6 +222,7 @@ private:
     while (!line.isEmpty()) {
       std::string_view word = line.takeWord("an entry");
       OrderEntry entry;
+      entry.line = int64_t(lines);
       entry.digest = line.takeDigest(word);
       size_t dot = word.find('.');
       bool isEntry = word.size() >= 4 && dot != word.npos &&
@@ -230,6 +244,7 @@ private:
   void parseStep(Line &line) {
     int rank = takeRank(line);
     StepRecord record;
+    record.line = int64_t(lines);
     record.step = line.takeNumber("a step", 0, mostSteps);
     record.ticket = line.takeNumber("a ticket", 0, mostSteps);
     std::string_view word = line.takeWord("'good' or 'bad'");
@@ -263,7 +278,7 @@ private:
 std::string printHeader(const ReplayLog &log) {
   fmt::memory_buffer text;
   auto out = std::back_inserter(text);
-  fmt::format_to(out, "{}\ntrainers {}\nmembers {}\nbound ", firstLine,
+  fmt::format_to(out, "{}{}\ntrainers {}\nmembers {}\nbound ", format, version,
                  log.shape.trainers, log.shape.members);
   if (log.shape.bound)
     fmt::format_to(out, "{}", *log.shape.bound);

@@ -22,7 +22,8 @@ namespace ppopt::asynchronous {
 
 /// The tickets between two agreements.
 struct RecordedRound {
-  int64_t end = 0;                              ///< the tickets before this one
+  int64_t end = 0;  ///< the tickets before this one
+  int64_t line = 0; ///< of the file that it was read from
   std::vector<std::vector<BucketOrder>> orders; ///< by rank and bucket
   std::vector<std::vector<StepRecord>> steps;   ///< by rank, in order
 };

@@ -2,6 +2,7 @@
 
 #include "executor/serving.h"
 
+#include "base/error.h"
 #include "base/fast_hash.h"
 
 #include <algorithm>
@@ -333,12 +334,19 @@ void Serving::apply(const Action &action) {
   isBusy = true;
   memory.update(push.bucket, gradient, push);
   isBusy = false;
+  if (!recorder && action.digest == 0)
+    return;
+  uint64_t digest =
+      digestOf(memory.master(push.bucket),
+               memory.buckets()[size_t(push.bucket)].parameterBytes);
   if (recorder)
-    recorder->add(
-        asynchronous::OrderEntry::Kind::Applied, push.bucket, action.peer,
-        push.step,
-        digestOf(memory.master(push.bucket),
-                 memory.buckets()[size_t(push.bucket)].parameterBytes));
+    recorder->add(asynchronous::OrderEntry::Kind::Applied, push.bucket,
+                  action.peer, push.step, digest);
+  if (action.digest != 0 && action.digest != digest)
+    throw Error("the run is not the recorded one: bucket {} of rank {} has "
+                "other bits after the update of ticket {}: its samples are "
+                "others, or this machine computes other bits",
+                push.bucket, jobRanks[size_t(self)], push.ticket);
 }
 
 //===----------------------------------------------------------------------===//

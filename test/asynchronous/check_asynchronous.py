@@ -324,20 +324,78 @@ def check_refusals(files):
         assert done.returncode != 0 and text in done.stderr, (flags, done.stderr)
 
 
+def replaces(lines, rank, bucket, change):
+    """The lines of a record with the entries of a bucket in its first round changed."""
+    mine = [i for i, line in enumerate(lines) if line.startswith(f"order {rank} {bucket} ") and i < [*(k for k, each in enumerate(lines) if each.startswith("round ")), len(lines)][1]]
+    entries = change([entry for i in mine for entry in lines[i].split()[3:]])
+    return [*lines[:mine[0]], f"order {rank} {bucket} " + " ".join(entries), *(line for i, line in enumerate(lines) if i > mine[0] and i not in mine)]
+
+
+def check_other_run(files):
+    """A replay with another program, other data or other parameters names what differs before its first step; the record of a run that fails stays."""
+    random = np.random.default_rng(7)
+    rows = {name: {"x": random.normal(size=(96, 40)), "y": random.normal(size=(96, 3))} for name in ("one", "other")}
+    data, init = {}, {}
+    for name, tensors in rows.items():
+        data[name] = os.path.join(files.directory, f"{name}.safetensors")
+        safetensors_io.write(data[name], tensors)
+        init[name] = os.path.join(files.directory, f"{name}.init.safetensors")
+        safetensors_io.write(init[name], {"w": random.normal(size=(40, 3)), "b": random.normal(size=3)})
+    plan = ["--mesh", "dp=2", "--sync", "async"]
+    made = files.compile(files.linear, "same", *plan, "--optimizer", "adamw")
+    again = files.compile(files.linear, "same-again", *plan, "--optimizer", "adamw")
+    record = made.path + ".order"
+    flags = ["--lr", "0.01", "--steps", "4"]
+    checked([made.path, *flags, "--inputs", data["one"], "--init", init["one"], "--record", record])
+    text = pathlib.Path(record).read_text()
+    checked([again.path, *flags, "--inputs", data["one"], "--init", init["one"], "--replay", record])
+    for what, program, inputs, parameters in (
+            ("optimizer adamw, and this run has adam", ["--optimizer", "adam"], "one", "one"),
+            ("microbatches 1, and this run has 2", ["--optimizer", "adamw", "--microbatches", "2"], "one", "one"),
+            ("recorded with data ", None, "other", "one"), ("recorded with initial-parameters ", None, "one", "other")):
+        other = files.compile(files.linear, "other", *plan, *program) if program else made
+        done = subprocess.run([other.path, *flags, "--inputs", data[inputs], "--init", init[parameters], "--replay", record],
+                              capture_output=True, text=True, timeout=60, env=environment())
+        assert done.returncode == 1 and what in done.stderr and "step 1" not in done.stdout, (what, done.stdout, done.stderr)
+    # What the start does not see: the bits that an update gives.
+    changed = re.sub(r"(?<= a1\.0#)[0-9a-f]+", "1", text)
+    pathlib.Path(record).write_text(re.sub(r"#(?!1\b)[0-9a-f]+", "", changed))
+    done = subprocess.run([made.path, *flags, "--inputs", data["one"], "--init", init["one"], "--replay", record],
+                          capture_output=True, text=True, timeout=60, env=environment())
+    assert done.returncode == 1 and "has other bits after the update of ticket 1" in done.stderr, done.stderr
+    # A run that fails in its first step.
+    rows["one"]["x"][0, 0] = np.nan
+    safetensors_io.write(data["one"], rows["one"])
+    pathlib.Path(record).write_text(text)
+    done = subprocess.run([made.path, *flags, "--no-shuffle", "--inputs", data["one"], "--record", record],
+                          capture_output=True, text=True, timeout=60, env=environment())
+    assert done.returncode == 1 and pathlib.Path(record).read_text() == text, done.stderr
+    assert not [name for name in os.listdir(files.directory) if name.endswith(".part")], "a file is left"
+
+
 def check_changed_record(files):
-    """A replay of an order that the run can't have ends with an error, if need be of --timeout; the checker of records sees it too."""
+    """A replay of an order that no run can have had ends with an error before its first step; the checker of records sees it too."""
     made = files.compile(files.gpt, "changed", "--mesh", "dp=2", "--sync", "async")
     record = made.path + ".order"
     flags = ["--data", files.text, "--lr", "0.01", "--steps", "10"]
     checked([made.path, *flags, "--record", record, *DELAYS])
     text = pathlib.Path(record).read_text()
-    first = re.search(r"^order 0 0 .*?(a\d\.\d+(?:#\w+)?) ", text, re.M).group(1)
-    for what, changed, error in (("an update twice", text.replace(first + " ", f"{first} {first} ", 1), "the run is not the recorded one"),
-                                 ("an update less", text.replace(first + " ", "", 1), "has waited for longer than --timeout")):
+    first = re.search(r"^order 0 0 .*?(a(\d\.\d+)(?:#\w+)?) ", text, re.M)
+    pull = re.search(rf"p{first.group(2)}(#\w+)? ", text).group(0).strip()
+
+    def swapped(entries):
+        i, j = entries.index(first.group(1)), entries.index(pull)
+        entries[i], entries[j] = entries[j], entries[i]
+        return entries
+    for what, changed, error in (("an update twice", text.replace(first.group(1) + " ", f"{first.group(1)} {first.group(1)} ", 1), "is applied twice"),
+                                 ("an update less", text.replace(first.group(1) + " ", "", 1), "lacks its own step"),
+                                 ("an update too early", "\n".join(replaces(text.split("\n"), 0, 0, swapped)), "is applied before the step"),
+                                 ("a round less", text.replace("round 20\n", "round 18\n"), "round 0 ends before ticket 18"),
+                                 ("an older record", text.replace("ppopt run order 2", "ppopt run order 1"), ":1: this record is of version 1")):
         pathlib.Path(record).write_text(changed)
         assert subprocess.run([files.check_order, record], capture_output=True).returncode != 0, what
-        done = subprocess.run([made.path, *flags, "--replay", record, "--timeout", "5"], capture_output=True, text=True, timeout=60, env=environment())
-        assert done.returncode != 0 and error in done.stderr, (what, done.stderr)
+        done = subprocess.run([made.path, *flags, "--replay", record, "--timeout", "50"], capture_output=True, text=True, timeout=40, env=environment())
+        assert done.returncode == 1 and error in done.stderr and re.search(r"changed\.order:\d+: ", done.stderr), (what, done.stderr)
 
 
 def main():
@@ -356,6 +414,7 @@ def main():
                  *((f"a signal, {launch}", functools.partial(check_signal, files, launch)) for launch in ("threads", "mpirun")),
                  ("a rank is killed", functools.partial(check_killed, files)),
                  ("a changed record", functools.partial(check_changed_record, files)),
+                 ("another run's record", functools.partial(check_other_run, files)),
                  ("refusals", functools.partial(check_refusals, files))]
         if harness.args.long:
             cases += [(f"10,000 steps: {mesh}, {sync}", functools.partial(check_replay, files, mesh, sync, 1, 10000))

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "trace_check.h"
+#include "asynchronous/trace_check.h"
 
 #include <cstdio>
 #include <exception>
@@ -16,7 +16,6 @@
 #include <string>
 
 using namespace ppopt::asynchronous;
-using namespace ppopt::asynchronous::test;
 
 int main(int argc, char **argv) {
   if (argc != 2) {
@@ -37,8 +36,9 @@ int main(int argc, char **argv) {
                 (long long)facts.badTickets, (long long)facts.pulls,
                 (long long)facts.updates, (long long)facts.mostStaleness,
                 (long long)facts.comparedDigests);
-    for (const std::string &problem : facts.problems)
-      std::printf("%s\n", problem.c_str());
+    for (const TraceProblem &problem : facts.problems)
+      std::printf("%s:%lld: %s\n", argv[1], (long long)problem.line,
+                  problem.text.c_str());
     return facts.problems.empty() ? 0 : 1;
   } catch (const std::exception &error) {
     std::fprintf(stderr, "error: %s\n", error.what());

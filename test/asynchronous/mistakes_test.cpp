@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "asynchronous/trace_check.h"
 #include "explore.h"
-#include "trace_check.h"
 #include "walk.h"
 
 #include <gtest/gtest.h>
@@ -98,11 +98,11 @@ void expectInRecord(const Scenario &scenario, const Mistake &mistake,
   std::string problems;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     std::string record = walk(scenario, mistake, seed, nullptr, true);
-    for (const std::string &each :
+    for (const TraceProblem &each :
          checkTrace(parseReplayLog("record", record)).problems) {
-      if (each.find(text) != std::string::npos)
+      if (each.text.find(text) != std::string::npos)
         return;
-      problems += each + "\n";
+      problems += each.text + "\n";
     }
   }
   ADD_FAILURE() << "no run shows '" << text << "'; others show:\n"

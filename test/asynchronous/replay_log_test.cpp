@@ -13,7 +13,7 @@ using namespace ppopt::asynchronous;
 
 namespace {
 
-const char *const text = "ppopt run order 1\n"
+const char *const text = "ppopt run order 2\n"
                          "trainers 2\n"
                          "members 1\n"
                          "bound 1\n"
@@ -55,6 +55,7 @@ TEST(ReplayLog, IsRead) {
   ASSERT_EQ(log.rounds.size(), 1u);
   const BucketOrder &order = log.rounds[0].orders[0][0];
   ASSERT_EQ(order.size(), 4u);
+  EXPECT_EQ(order[1].line, 11);
   EXPECT_EQ(order[1].kind, OrderEntry::Kind::Answered);
   EXPECT_EQ(order[2].kind, OrderEntry::Kind::Applied);
   EXPECT_EQ(order[2].trainer, 1);
@@ -62,6 +63,8 @@ TEST(ReplayLog, IsRead) {
   EXPECT_EQ(log.rounds[0].orders[1][1].size(), 1u);
   const StepRecord &step = log.rounds[0].steps[1][0];
   EXPECT_EQ(step.ticket, 5);
+  EXPECT_EQ(step.line, 14);
+  EXPECT_EQ(log.rounds[0].line, 10);
   EXPECT_FALSE(step.isGood);
   EXPECT_EQ(step.versions, (std::vector<int64_t>{3, 3, 3}));
   EXPECT_EQ(step.digests, (std::vector<uint64_t>{0xff, 0, 0}));
@@ -103,9 +106,12 @@ TEST(ReplayLog, LongOrdersHaveSeveralLines) {
 }
 
 TEST(ReplayLog, SaysWhatIsWrong) {
-  EXPECT_EQ(errorOf("ppopt run order 1", "ppopt run order 2"),
+  EXPECT_EQ(errorOf("ppopt run order 2", "ppopt run order 1"),
+            "run.order:1: this record is of version 1, and this ppopt reads "
+            "version 2: record the run again");
+  EXPECT_EQ(errorOf("ppopt run order 2", "ppopt model"),
             "run.order:1: this is no record of a run that --record wrote: the "
-            "first line is not 'ppopt run order 1'");
+            "first line is not 'ppopt run order 2'");
   EXPECT_EQ(errorOf("trainers 2", "trainers 0"),
             "run.order:2: expected trainers, and there is '0'");
   EXPECT_EQ(errorOf("trainers 2", "trainers"),
@@ -187,7 +193,7 @@ TEST(ReplayLog, SurvivesChangedFiles) {
 TEST(ReplayLog, ARunThatIsNotTheRecordedOneEnds) {
   auto repeat = [](const std::string &order, bool isGood) -> std::string {
     ReplayLog log = parseReplayLog(
-        "x", "ppopt run order 1\ntrainers 1\nmembers 1\nbound none\n"
+        "x", "ppopt run order 2\ntrainers 1\nmembers 1\nbound none\n"
              "buckets 1\nfirst 0\narrivals 0\nround 1\norder 0 0 " +
                  order + "\nstep 0 0 0 good 0\nend\n");
     RankMachines machines(log.shape, 0);

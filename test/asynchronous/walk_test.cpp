@@ -1,7 +1,7 @@
 //===- walk_test.cpp - Random orders of larger runs, and their replays ----===//
 
+#include "asynchronous/trace_check.h"
 #include "explore.h"
-#include "trace_check.h"
 #include "walk.h"
 
 #include <gtest/gtest.h>
@@ -45,10 +45,10 @@ Scenario again(const Scenario &scenario, const ReplayLog &log) {
   return same;
 }
 
-std::string join(const std::vector<std::string> &lines) {
+std::string join(const std::vector<TraceProblem> &problems) {
   std::string text;
-  for (const std::string &line : lines)
-    text += line + "\n";
+  for (const TraceProblem &problem : problems)
+    text += problem.text + "\n";
   return text;
 }
 

@@ -71,6 +71,19 @@ TABLES = f"""func.func @e(%i: tensor<{BATCH}xi32> {{pp.input = "i"}}) -> tensor<
   return %l : tensor<f64>
 }}
 """
+BOOLEANS = f"""func.func @e(%k: tensor<{BATCH}x2xi1> {{pp.input = "k"}}) -> tensor<f64> {{
+  %w = pp.param "w" {{init = #pp.init<normal, 0.0, 1.0>}} : tensor<2x{WIDTH}xf64>
+  %u = pp.slice %k [0, 0] : tensor<{BATCH}x2xi1> to tensor<{BATCH}x1xi1>
+  %i = pp.cast %u : tensor<{BATCH}x1xi1> to tensor<{BATCH}x1xi32>
+  %yes = pp.constant dense<true> : tensor<1xi1>
+  %j = pp.cast %yes : tensor<1xi1> to tensor<1xi32>
+  %a = pp.embedding %w, %i : tensor<2x{WIDTH}xf64>, tensor<{BATCH}x1xi32>
+  %b = pp.embedding %w, %j : tensor<2x{WIDTH}xf64>, tensor<1xi32>
+  %m = pp.mul %a, %b : tensor<{BATCH}x1x{WIDTH}xf64>, tensor<1x{WIDTH}xf64>
+  %l = pp.reduce mean %m [0, 1, 2] : tensor<{BATCH}x1x{WIDTH}xf64>
+  return %l : tensor<f64>
+}}
+"""
 
 
 def samples(ints="i32"):
@@ -191,6 +204,19 @@ class Checks:
         line = self.fail(program, {"i": rows})
         assert "'i' sample 2 element 0: 12 is outside the model's range of 5 (0 to 4)" in line, line
 
+    def booleans(self):
+        """Casts of booleans are 0 and 1, those of the data, of constants and through views."""
+        rows = {"k": np.arange(STEPS * BATCH * 2).reshape(-1, 2) % 3 == 0}
+        for ints in ("i32", "i64"):
+            program = self.compile(BOOLEANS.replace("i32", ints), PLANS["both"])
+            start = run(program, ["--no-shuffle"], inputs=rows, steps=0, name="start").parameters["w"]
+            result = run(program, ["--no-shuffle"], inputs=rows, steps=1, name="good")
+            k = rows["k"][:BATCH].astype(int)
+            expect_close("loss", result.losses[:1], [(start[k[:, :1]] * start[1]).mean()], 1e-12)
+        one_row = BOOLEANS.replace("tensor<2x", "tensor<1x")
+        line = self.fail(self.compile(one_row, PLANS["one"]), rows)
+        assert f"id 1 is out of range, 0 to 0 ({ID}" in line, line
+
     def constants(self):
         text = f"""func.func @e(%x: tensor<{BATCH}x2x3xf64> {{pp.input = "x"}}) -> tensor<f64> {{
   %w = pp.param "w" {{init = #pp.init<ones>}} : tensor<5x3xf64>
@@ -237,5 +263,6 @@ with tempfile.TemporaryDirectory() as directory:
         harness.case(f"from {value}", cast)
     harness.case("a table for each column", checks.packed)
     harness.case("two tables", checks.tables)
+    harness.case("booleans", checks.booleans)
     harness.case("constants", checks.constants)
 sys.exit(harness.finish())

@@ -119,7 +119,8 @@ std::optional<SmallVector<ElementBox>> pp::seeThrough(const ElementBox &box) {
   if (auto cast = dyn_cast<CastOp>(op)) {
     auto from = dyn_cast<IntegerType>(getElementTypeOrSelf(cast.getX()));
     auto to = dyn_cast<IntegerType>(getElementTypeOrSelf(cast.getType()));
-    if (from && to && from.getWidth() <= to.getWidth())
+    // A boolean becomes 0 or 1: its one bit has no sign.
+    if (from && to && from.getWidth() > 1 && from.getWidth() <= to.getWidth())
       return same(cast.getX());
   }
   return std::nullopt;

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "asynchronous/replay_log.h"
+#include "asynchronous/trace_check.h"
 #include "comm/thread_transport.h"
 #include "executor/serving.h"
-#include "trace_check.h"
 
 #include <gtest/gtest.h>
 
@@ -229,9 +229,9 @@ void expectRight(const Outcome &outcome, const Case &setup) {
   EXPECT_TRUE(outcome.isWhole);
   EXPECT_TRUE(outcome.isComplete);
   EXPECT_EQ(outcome.reports, rounds * batches * setup.trainers * setup.members);
-  auto facts = asynchronous::test::checkTrace(
+  auto facts = asynchronous::checkTrace(
       asynchronous::parseReplayLog("record", outcome.record));
-  EXPECT_TRUE(facts.problems.empty()) << facts.problems.front();
+  EXPECT_TRUE(facts.problems.empty()) << facts.problems.front().text;
   EXPECT_GT(facts.comparedDigests, 0);
 }
 

@@ -14,8 +14,8 @@ struct ElementBox {
 };
 
 /// Returns the boxes of operands whose elements the box's defining op passes on
-/// unchanged. Nothing if the op is neither a view nor a cast to a wider
-/// integer, or if no boxes of the operands have exactly these elements.
+/// unchanged. Nothing if the op is neither a view nor a cast of an integer to a
+/// wider one, or if no boxes of the operands have exactly these elements.
 std::optional<SmallVector<ElementBox>> seeThrough(const ElementBox &box);
 
 /// Returns an element of a constant or an iota that is out of range; nothing if

@@ -1,17 +1,21 @@
 //===- trace_check.cpp - Whether a recorded run kept the protocol ---------===//
 
-#include "trace_check.h"
+#include "asynchronous/trace_check.h"
+
+#include "asynchronous/wait_cycle.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <set>
 
-namespace ppopt::asynchronous::test {
+namespace ppopt::asynchronous {
 
 namespace {
 
-constexpr size_t mostProblems = 20;
+constexpr size_t mostProblems = 20, mostOfCycle = 4;
 
 class TraceCheck {
 public:
@@ -30,6 +34,8 @@ public:
       for (int rank = 0; rank < shape.ranks(); ++rank)
         for (int bucket = 0; bucket < shape.buckets[rank]; ++bucket)
           checkBucket(rank, bucket);
+      if (facts.problems.empty())
+        checkWaits();
       begin = round->end;
     }
     facts.tickets = begin - log.first;
@@ -38,10 +44,11 @@ public:
 
 private:
   template <typename... Args>
-  void report(fmt::format_string<Args...> text, Args &&...args) {
+  void report(int64_t line, fmt::format_string<Args...> text, Args &&...args) {
     if (facts.problems.size() < mostProblems)
-      facts.problems.push_back(fmt::format("round {}: ", facts.rounds) +
-                               fmt::format(text, std::forward<Args>(args)...));
+      facts.problems.push_back(
+          {line, fmt::format("round {}: ", facts.rounds) +
+                     fmt::format(text, std::forward<Args>(args)...)});
   }
 
   const std::vector<StepRecord> &stepsOf(int trainer, int member) const {
@@ -49,28 +56,35 @@ private:
   }
 
   void checkTickets(int64_t begin) {
-    std::vector<int> taken(round->end - begin, 0);
+    std::set<int64_t> taken;
     for (int trainer = 0; trainer < shape.trainers; ++trainer) {
       const std::vector<StepRecord> &first = stepsOf(trainer, 0);
       for (size_t i = 0; i < first.size(); ++i) {
         int64_t ticket = first[i].ticket;
         if (first[i].step != int64_t(i))
-          report("trainer {}: step {} is where step {} is expected", trainer,
+          report(first[i].line,
+                 "trainer {}: step {} is where step {} is expected", trainer,
                  first[i].step, i);
         if (ticket < begin || ticket >= round->end)
-          report("trainer {}: ticket {} is of another round", trainer, ticket);
-        else if (++taken[ticket - begin] > 1)
-          report("ticket {} is taken twice", ticket);
+          report(first[i].line, "trainer {}: ticket {} is of another round",
+                 trainer, ticket);
+        else if (!taken.insert(ticket).second)
+          report(first[i].line, "ticket {} is taken twice", ticket);
+        else if (i > 0 && ticket < first[i - 1].ticket)
+          report(first[i].line, "trainer {}: ticket {} comes after ticket {}",
+                 trainer, ticket, first[i - 1].ticket);
         facts.badTickets += !first[i].isGood;
       }
       for (int member = 1; member < shape.members; ++member)
         if (!isAlike(first, stepsOf(trainer, member)))
-          report("trainer {}: ranks 0 and {} of it have different steps",
+          report(round->line,
+                 "trainer {}: ranks 0 and {} of it have different steps",
                  trainer, member);
     }
-    for (size_t i = 0; i < taken.size(); ++i)
-      if (taken[i] == 0)
-        report("ticket {} is not taken", begin + int64_t(i));
+    for (int64_t ticket = begin;
+         ticket < round->end && facts.problems.size() < mostProblems; ++ticket)
+      if (taken.count(ticket) == 0)
+        report(round->line, "ticket {} is not taken", ticket);
   }
 
   static bool isAlike(const std::vector<StepRecord> &a,
@@ -98,8 +112,8 @@ private:
     for (const OrderEntry &entry : round->orders[rank][bucket]) {
       const std::vector<StepRecord> &taken = steps(rank, entry.trainer);
       if (entry.step >= int64_t(taken.size())) {
-        report("rank {}, bucket {}: trainer {} has no step {}", rank, bucket,
-               entry.trainer, entry.step);
+        report(entry.line, "rank {}, bucket {}: trainer {} has no step {}",
+               rank, bucket, entry.trainer, entry.step);
         continue;
       }
       if (entry.kind == OrderEntry::Kind::Answered)
@@ -111,11 +125,13 @@ private:
       const Progress &end = trainers[trainer];
       int64_t taken = steps(rank, trainer).size();
       if (end.pulls != taken)
-        report("rank {}, bucket {}: trainer {} has pulled it for {} of {} "
+        report(round->line,
+               "rank {}, bucket {}: trainer {} has pulled it for {} of {} "
                "steps",
                rank, bucket, trainer, end.pulls, taken);
       if (end.firstMissing != taken)
-        report("rank {}, bucket {}: the update of step {} of trainer {} is "
+        report(round->line,
+               "rank {}, bucket {}: the update of step {} of trainer {} is "
                "lost",
                rank, bucket, end.firstMissing, trainer);
     }
@@ -125,7 +141,8 @@ private:
                  std::vector<Progress> &trainers) {
     ++facts.pulls;
     if (entry.step != trainers[entry.trainer].pulls++)
-      report("rank {}, bucket {}: trainer {} pulls it for step {} out of order",
+      report(entry.line,
+             "rank {}, bucket {}: trainer {} pulls it for step {} out of order",
              rank, bucket, entry.trainer, entry.step);
     for (int other = 0; other < shape.trainers; ++other) {
       int64_t missing = trainers[other].firstMissing;
@@ -135,11 +152,13 @@ private:
       int64_t staleness = entry.step - missing;
       facts.mostStaleness = std::max(facts.mostStaleness, staleness);
       if (other == entry.trainer)
-        report("rank {}, bucket {}: the pull of trainer {} for step {} lacks "
+        report(entry.line,
+               "rank {}, bucket {}: the pull of trainer {} for step {} lacks "
                "its own step {}",
                rank, bucket, entry.trainer, entry.step, missing);
       else if (shape.bound && staleness > *shape.bound)
-        report("rank {}, bucket {}: the pull of trainer {} for step {} lacks "
+        report(entry.line,
+               "rank {}, bucket {}: the pull of trainer {} for step {} lacks "
                "step {} of trainer {}: the bound is {}",
                rank, bucket, entry.trainer, entry.step, missing, other,
                *shape.bound);
@@ -148,11 +167,12 @@ private:
     size_t place = placeOf(rank, bucket);
     int64_t version = versions[rank][bucket];
     if (record.versions[place] != version)
-      report("trainer {} has pulled version {} of bucket {} of rank {} for "
+      report(record.line,
+             "trainer {} has pulled version {} of bucket {} of rank {} for "
              "step {}, which sent version {}",
              entry.trainer, record.versions[place], bucket, rank, entry.step,
              version);
-    compare(rank, bucket, record.digests[place],
+    compare(rank, bucket, record.digests[place], record.line,
             fmt::format("what trainer {} has pulled for step {}", entry.trainer,
                         entry.step));
   }
@@ -165,16 +185,17 @@ private:
         fmt::format("rank {}, bucket {}: the update of step {} of trainer {}",
                     rank, bucket, entry.step, entry.trainer);
     if (!steps(rank, entry.trainer)[entry.step].isGood)
-      report("{} is applied, and the step is bad", update);
+      report(entry.line, "{} is applied, and the step is bad", update);
     else if (trainer.isApplied[entry.step])
-      report("{} is applied twice", update);
+      report(entry.line, "{} is applied twice", update);
     else if (entry.step >= trainer.pulls)
-      report("{} is applied before the step", update);
+      report(entry.line, "{} is applied before the step", update);
     else if (entry.step != trainer.firstMissing)
-      report("{} is applied out of order", update);
+      report(entry.line, "{} is applied out of order", update);
     trainer.isApplied[entry.step] = true;
     skip(rank, entry.trainer, trainer);
-    compare(rank, bucket, entry.digest, fmt::format("version {}", version));
+    compare(rank, bucket, entry.digest, entry.line,
+            fmt::format("version {}", version));
   }
 
   /// Goes on to the first step that must be applied and is not.
@@ -187,7 +208,8 @@ private:
   }
 
   /// All that is known of one version of a bucket must be the same.
-  void compare(int rank, int bucket, uint64_t digest, const std::string &what) {
+  void compare(int rank, int bucket, uint64_t digest, int64_t line,
+               const std::string &what) {
     if (digest == 0)
       return;
     int64_t version = versions[rank][bucket];
@@ -199,8 +221,25 @@ private:
     }
     ++facts.comparedDigests;
     if (known->second != digest)
-      report("{} of bucket {} of rank {} has other bits than version {}", what,
-             bucket, rank, version);
+      report(line, "{} of bucket {} of rank {} has other bits than version {}",
+             what, bucket, rank, version);
+  }
+
+  void checkWaits() {
+    std::vector<EntryAt> cycle = findWaitCycle(shape, *round);
+    if (cycle.empty())
+      return;
+    std::vector<std::string> waits;
+    for (const EntryAt &at : cycle)
+      if (waits.size() < mostOfCycle)
+        waits.push_back(fmt::format(
+            "the {} of step {} of trainer {} (rank {}, bucket {}, line {})",
+            at.entry->kind == OrderEntry::Kind::Applied ? "update" : "pull",
+            at.entry->step, at.entry->trainer, at.rank, at.bucket,
+            at.entry->line));
+    report(cycle.front().entry->line, "these wait for each other: {}{}",
+           fmt::join(waits, ", "),
+           cycle.size() > mostOfCycle ? " and others" : "");
   }
 
   /// Returns the steps of a trainer that push to a rank.
@@ -228,4 +267,4 @@ private:
 
 TraceFacts checkTrace(const ReplayLog &log) { return TraceCheck(log).run(); }
 
-} // namespace ppopt::asynchronous::test
+} // namespace ppopt::asynchronous
