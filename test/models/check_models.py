@@ -126,6 +126,20 @@ class wrong_loss(Changed):
         return self.entry
 
 
+class wrong_evaluation(Changed):
+    def __enter__(self):
+        self.entry["evaluations"][0] *= 1 + 1e-7
+        return self.entry
+
+
+class other_rows(Changed):
+    """An evaluation over fewer rows than were asked for."""
+
+    def __enter__(self):
+        self.entry["evaluations"][1] += 1
+        return self.entry
+
+
 class wrong_printer(Changed):
     """tanh is printed as erf."""
 
@@ -210,16 +224,16 @@ def check_sees_messages(directory):
 
 
 def check_sees_hang(directory):
-    """A compiler that computes without end is stopped."""
+    """A compiler that computes for too long is stopped."""
     ppopt, entry = os.path.join(directory, "hangs"), json.loads((HERE / "committed" / "planted.json").read_text())
     with open(ppopt, "w") as file:
         file.write("#!/bin/sh\nwhile :; do :; done\n")
     os.chmod(ppopt, 0o755)
-    with unittest.mock.patch.object(trials, "SECONDS", 1):
+    with unittest.mock.patch.object(trials, "SECONDS_OF_COMPILING", 1):
         try:
             compile_pair(ppopt, entry["description"], next(pairs_of(entry)), os.path.join(directory, "hanging"))
         except Finding as seen:
-            assert seen.kind == "compiling hangs", f"{seen!r}"
+            assert seen.kind == "compiling takes too long", f"{seen!r}"
             return
     raise AssertionError("a compiler without an end is not seen")
 
@@ -251,7 +265,7 @@ def main():
         harness.cases(cases)
         sharded = [path for path in sorted((HERE / "committed").glob("*.json")) if can_shard(path)][::SHARDED]
         harness.cases([(f"{path.stem}, sharded", functools.partial(check_sharded, harness.ppopt, directory, path)) for path in sharded])
-        for change in (wrong_gradient, wrong_loss, wrong_printer, dropped_detach):
+        for change in (wrong_gradient, wrong_loss, wrong_evaluation, other_rows, wrong_printer, dropped_detach):
             harness.case(f"sees {change.__name__}", functools.partial(check_sees, harness.ppopt, directory, change))
         for mutation, changes, kind in SEEN:
             harness.case(f"sees {mutation}, {kind}", functools.partial(check_sees_mutation, harness.ppopt, directory, mutation, changes, kind))
