@@ -96,12 +96,12 @@ class Generator:
         random = np.random.default_rng([seed, 9])
         pairs = [first_pair(run)]
         pairs[0].compile_flags += ["--precision", "bf16"] if run.get("precision") else []
-        pairs[0].cuda = draw_cuda(random, description)
+        pairs[0].cuda = draw_cuda(random, description) if self.args.cuda else []
         refused = 0
         done = 0
         while done < self.args.plans and refused < 12:
             pair = pairs[0] if done == 0 and refused == 0 else \
-                draw_pair(random, description, run, self.thresholds, self.args.mpi, for_cuda=True, **self.choices)
+                draw_pair(random, description, run, self.thresholds, self.args.mpi, for_cuda=self.args.cuda, **self.choices)
             is_first = pair is pairs[0]
             pair.bad = bad_id(seed, done + refused, description)
             if self.args.only is not None and done + refused != self.args.only:
@@ -232,6 +232,7 @@ def main():
     parser.add_argument("--keep", help="folder for findings")
     parser.add_argument("--shrink", type=float, default=0, help="seconds for making each finding small")
     parser.add_argument("--mpi", action="store_true", help="some pairs under mpirun")
+    parser.add_argument("--no-cuda", dest="cuda", action="store_false", help="compile nothing for GPUs: a pair takes half as long")
     parser.add_argument("--replay", help="a kept finding's .json: run it again")
     args = parser.parse_args()
     args.ppopt = os.path.abspath(args.ppopt)

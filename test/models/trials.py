@@ -47,6 +47,7 @@ INTERNAL = re.compile(r"internal|please report|without a reason|dominate|Asserti
 ACCEPTED = {"no op is on place": "stages.md: with pp=N every place needs an op",
             "can't be cut for --mesh": "stages.md: a model is cut into as many pieces as there are stages",
             "ops in blocks, more than": "testing.md: sizes that the compiler refuses",
+            "whose copies would be updated in different orders": "asynchronous.md: parameters tied across places",
             "whose gradients the owner would have to gather": "sharded-state.md: --tied owner with stages 2 and 3"}
 
 
@@ -146,11 +147,11 @@ def run_pair(ppopt, description, pair, stem, inputs=None, flags=()):
     with open(stem + ".log") as file:
         records = [json.loads(line) for line in file]
     steps = [r for r in records if r["event"] == "step"]
-    number = lambda r, key: None if r.get("skipped") else float.fromhex(r[key + "_hex"]) if r.get(key + "_hex") else r[key]
+    number = lambda r, key: None if r.get("skipped") or r[key] is None else float.fromhex(r[key + "_hex"]) if r.get(key + "_hex") else r[key]
     result = {"losses": [number(r, "loss") for r in steps], "norms": [number(r, "norm") for r in steps],
               "gradients": safetensors_io.read(stem + ".gradients") if dumps and os.path.exists(stem + ".gradients") else {},
               "parameters": safetensors_io.read(stem + ".parameters"), "evaluations": []}
-    evaluations = [[None if r["loss"] is None else number(r, "loss"), r["samples"]] for r in records if r["event"] == "eval"]
+    evaluations = [[number(r, "loss"), r["samples"]] for r in records if r["event"] == "eval"]
     if evaluations:
         result["first_evaluation"], result["evaluations"] = evaluations[0], evaluations[-1]
     result["trainer_steps"] = {(r["step"], r["part"]): [number(r, "loss"), number(r, "norm")] for r in records if r["event"] == "trainer_step"}
