@@ -20,7 +20,7 @@ WEIGHTS = {"m_unary": 5, "m_kink": 2, "m_leaky": 1, "m_positive": 2, "m_exp": 1,
            "m_transpose": 3, "m_slice": 3, "m_pad": 2, "m_concat": 3, "m_move": 2, "m_broadcast": 2, "m_cumsum": 1, "m_conv": 2,
            "m_rope": 1, "m_attention": 3, "m_embedding": 5, "m_position": 1, "m_one_hot": 1, "m_gather": 1, "m_language_model": 1, "m_integers": 2, "m_mask_shape": 1, "m_gate": 1,
            "m_residual": 2, "m_input_statistics": 2, "m_gram": 1, "m_detach": 1, "m_checkpoint": 1, "m_dropout": 0.5, "m_param": 1,
-           "m_whole": 1, "m_through_integers": 1, "m_boolean": 3, "m_constant": 5, "m_other_type": 3}
+           "m_whole": 1, "m_through_integers": 1, "m_boolean": 4, "m_constant": 5, "m_other_type": 3}
 # What of f32 and bf16 a rounding must not decide.
 DECIDING = {"m_kink", "m_leaky", "m_maximum_again", "m_compare", "m_through_integers", "m_exp"}
 

@@ -14,10 +14,11 @@ class LeafMotifs(Choices):
         if not self.masks or self.chance(0.6):
             self.masks.append(b.input(self.small_shape(0, 2), "i1", kind="bool"))
         mask = self.pick(self.masks)
-        if self.chance(0.2):
-            mask = b.select(mask, b.constant("i1", (), False), b.constant("i1", (), True))
-        elif self.chance(0.1):
-            mask = b.select(mask, self.pick(self.masks), b.constant("i1", (), self.chance(0.5)))
+        if mask.state != SUM and self.chance(0.3):
+            # Not, and, or, exclusive or: of numbers.
+            number = b.cast(mask, "i32")
+            other = b.cast(self.pick(self.masks), "i32") if self.chance(0.5) else b.constant("i32", (), self.pick([0, 1]))
+            mask = b.compare(self.pick(["eq", "ne", "lt", "ge"]), number, other)
         return mask
 
     def m_boolean(self):
