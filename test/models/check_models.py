@@ -239,6 +239,18 @@ def check_sees_hang(directory):
     raise AssertionError("a compiler without an end is not seen")
 
 
+def check_sees_evaluation(ppopt, directory):
+    """A program that evaluates rows, of a model that mixes them."""
+    entry, stem = json.loads((HERE / "committed" / "planted.json").read_text()), os.path.join(directory, "planted_evaluation")
+    with unittest.mock.patch.object(comparison, "evaluates_rows", lambda description: False):
+        try:
+            check_pair(ppopt, entry["description"], next(pairs_of(entry)), expected_of(entry), entry["tolerance"], stem)
+        except Finding as seen:
+            assert seen.kind == "evaluates rows", f"another finding: {seen}"
+            return
+    raise AssertionError("another kind of evaluation is not seen")
+
+
 def check_sees_cuda(ppopt, directory):
     """What does not compile for GPUs is a finding, whatever the message."""
     entry, refuses = json.loads((HERE / "committed" / "planted.json").read_text()), os.path.join(directory, "refuses_cuda")
@@ -333,6 +345,7 @@ def main():
         for mutation, changes, kind in SEEN:
             harness.case(f"sees {mutation}, {kind}", functools.partial(check_sees_mutation, harness.ppopt, directory, mutation, changes, kind))
         harness.case("sees messages", functools.partial(check_sees_messages, directory))
+        harness.case("sees an evaluation of rows", functools.partial(check_sees_evaluation, harness.ppopt, directory))
         harness.case("sees cuda", functools.partial(check_sees_cuda, harness.ppopt, directory))
         for number, (flags, *_, kind) in enumerate(ASYNCHRONOUS):
             harness.case(f"sees {kind}, {' '.join(flags)}", functools.partial(check_sees_trainers, harness.ppopt, directory, number))

@@ -219,7 +219,7 @@ def describe(stem):
 def check_evaluates_rows(description, program):
     """Whether an evaluation is over rows, or over whole batches, is a property of the model."""
     reason = program["plan"].get("mixes_rows", "")
-    expect(not reason == evaluates_rows(description), "evaluates batches" if reason else "evaluates rows", reason or "though the model mixes them")
+    expect(bool(reason) != evaluates_rows(description), "evaluates batches" if reason else "evaluates rows", reason or "though the model mixes them")
 
 
 def check_pair(ppopt, description, pair, expected, tolerance, stem):
