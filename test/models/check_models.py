@@ -27,6 +27,7 @@ from support.results import Harness, Skip  # noqa: E402
 from comparison import check_pair  # noqa: E402
 from pairs import draw_pair, pair_of  # noqa: E402
 from trials import Finding, Refused, compile_pair  # noqa: E402
+import comparison  # noqa: E402
 import trials  # noqa: E402
 import pp_text  # noqa: E402
 
@@ -126,6 +127,20 @@ class wrong_loss(Changed):
         return self.entry
 
 
+class wrong_evaluation(Changed):
+    def __enter__(self):
+        self.entry["evaluations"][0] *= 1 + 1e-7
+        return self.entry
+
+
+class other_rows(Changed):
+    """An evaluation over fewer rows than were asked for."""
+
+    def __enter__(self):
+        self.entry["evaluations"][1] += 1
+        return self.entry
+
+
 class wrong_printer(Changed):
     """tanh is printed as erf."""
 
@@ -210,18 +225,92 @@ def check_sees_messages(directory):
 
 
 def check_sees_hang(directory):
-    """A compiler that computes without end is stopped."""
+    """A compiler that computes for too long is stopped."""
     ppopt, entry = os.path.join(directory, "hangs"), json.loads((HERE / "committed" / "planted.json").read_text())
     with open(ppopt, "w") as file:
         file.write("#!/bin/sh\nwhile :; do :; done\n")
     os.chmod(ppopt, 0o755)
-    with unittest.mock.patch.object(trials, "SECONDS", 1):
+    with unittest.mock.patch.object(trials, "SECONDS_OF_COMPILING", 1):
         try:
             compile_pair(ppopt, entry["description"], next(pairs_of(entry)), os.path.join(directory, "hanging"))
         except Finding as seen:
-            assert seen.kind == "compiling hangs", f"{seen!r}"
+            assert seen.kind == "compiling takes too long", f"{seen!r}"
             return
     raise AssertionError("a compiler without an end is not seen")
+
+
+def check_sees_evaluation(ppopt, directory):
+    """A program that evaluates rows, of a model that mixes them."""
+    entry, stem = json.loads((HERE / "committed" / "planted.json").read_text()), os.path.join(directory, "planted_evaluation")
+    with unittest.mock.patch.object(comparison, "evaluates_rows", lambda description: False):
+        try:
+            check_pair(ppopt, entry["description"], next(pairs_of(entry)), expected_of(entry), entry["tolerance"], stem)
+        except Finding as seen:
+            assert seen.kind == "evaluates rows", f"another finding: {seen}"
+            return
+    raise AssertionError("another kind of evaluation is not seen")
+
+
+def check_sees_cuda(ppopt, directory):
+    """What does not compile for GPUs is a finding, whatever the message."""
+    entry, refuses = json.loads((HERE / "committed" / "planted.json").read_text()), os.path.join(directory, "refuses_cuda")
+    with open(refuses, "w") as file:
+        file.write(f'#!/bin/sh\ncase "$*" in *"--target cuda"*) echo "error: no op is on place 1" >&2; exit 1;; esac\nexec {ppopt} "$@"\n')
+    os.chmod(refuses, 0o755)
+    pair, stem = next(pairs_of(entry)), os.path.join(directory, "planted_cuda")
+    pair.cuda = ["--target", "cuda", "--no-generation"]
+    check_pair(ppopt, entry["description"], pair, expected_of(entry), entry["tolerance"], stem)
+    try:
+        check_pair(refuses, entry["description"], pair, expected_of(entry), entry["tolerance"], stem)
+    except Finding as seen:
+        assert seen.kind == "for cuda: refused", f"another finding: {seen}"
+        return
+    raise AssertionError("a refusal is not seen")
+
+
+def parameter_off(result):
+    """By one bit."""
+    name, values = next(iter(result["parameters"].items()))
+    result["parameters"][name] = np.nextafter(values, np.inf)
+
+
+def trainer_off(result):
+    result["trainer_steps"][1, 0][0] += 1e-9
+
+
+def trainer_not_finite(result):
+    result["trainer_steps"][1, 0][1] = float("inf")
+
+
+# Asynchronous plans: the compiler's flags, the run that is disturbed, how, and the finding.
+ASYNCHRONOUS = [(["--sync", "stale=1"], "second", parameter_off, "not the bits of --sync step"),
+                (["--sync", "async", "--mesh", "dp=2"], "second", parameter_off, "not the bits of the record"),
+                (["--sync", "async", "--mesh", "dp=3"], "second", trainer_off, "not the bits of the record"),
+                (["--sync", "stale=2", "--mesh", "dp=2,pp=2"], "first", trainer_not_finite, "wrong loss of a trainer")]
+
+
+def check_sees_trainers(ppopt, directory, number):
+    """One trainer leaves what --sync step does, several what their record says, unless a run's result is disturbed."""
+    flags, which, change, kind = ASYNCHRONOUS[number]
+    entry, stem = json.loads((HERE / "committed" / "planted.json").read_text()), os.path.join(directory, f"planted_trainers_{number}")
+    pair = next(pairs_of(entry))
+    pair.compile_flags = pair.compile_flags + flags
+    check_pair(ppopt, entry["description"], pair, expected_of(entry), entry["tolerance"], stem)
+    runs = []
+
+    def disturbed(*arguments, **others):
+        runs.append(trials.run_pair(*arguments, **others))
+        if len(runs) == {"first": 1, "second": 2}[which]:
+            change(runs[-1])
+        return runs[-1]
+
+    with unittest.mock.patch.object(comparison, "run_pair", disturbed):
+        try:
+            check_pair(ppopt, entry["description"], pair, expected_of(entry), entry["tolerance"], stem)
+        except Finding as seen:
+            assert seen.kind == kind, f"another finding: {seen}"
+            return
+    raise AssertionError(f"{change.__name__} of the {which} run was not seen")
 
 
 def check_live(harness, directory):
@@ -251,11 +340,15 @@ def main():
         harness.cases(cases)
         sharded = [path for path in sorted((HERE / "committed").glob("*.json")) if can_shard(path)][::SHARDED]
         harness.cases([(f"{path.stem}, sharded", functools.partial(check_sharded, harness.ppopt, directory, path)) for path in sharded])
-        for change in (wrong_gradient, wrong_loss, wrong_printer, dropped_detach):
+        for change in (wrong_gradient, wrong_loss, wrong_evaluation, other_rows, wrong_printer, dropped_detach):
             harness.case(f"sees {change.__name__}", functools.partial(check_sees, harness.ppopt, directory, change))
         for mutation, changes, kind in SEEN:
             harness.case(f"sees {mutation}, {kind}", functools.partial(check_sees_mutation, harness.ppopt, directory, mutation, changes, kind))
         harness.case("sees messages", functools.partial(check_sees_messages, directory))
+        harness.case("sees an evaluation of rows", functools.partial(check_sees_evaluation, harness.ppopt, directory))
+        harness.case("sees cuda", functools.partial(check_sees_cuda, harness.ppopt, directory))
+        for number, (flags, *_, kind) in enumerate(ASYNCHRONOUS):
+            harness.case(f"sees {kind}, {' '.join(flags)}", functools.partial(check_sees_trainers, harness.ppopt, directory, number))
         harness.case("sees a hang", functools.partial(check_sees_hang, directory))
         harness.case("committed again", functools.partial(check_again, harness, directory))
         harness.case("live", functools.partial(check_live, harness, directory))

@@ -10,7 +10,8 @@ LARGE = [32, 48, 64, 65, 96, 100, 128, 130, 257]  # of several vectors, and thei
 BATCHES = [1, 2, 3, 4, 4, 6, 6, 8, 12, 12]
 
 
-OTHER = {"f64": "f32", "f32": "f64"}
+# What parameters may have beside the model's type: wider and narrower ones.
+OTHER = {"f64": ["f32", "f32", "bf16"], "f32": ["f64", "f64", "bf16"], "bf16": ["f32", "f64"]}
 
 
 class Choices:
@@ -27,7 +28,7 @@ class Choices:
         character = np.random.default_rng([*np.atleast_1d(seed), 3])
         self.frozen = 0.35 if character.random() < 0.1 else 0.04  # share of the parameters
         # What half of the parameters have another type in, that is converted where they are read.
-        self.other = OTHER.get(dtype) if character.random() < 0.1 else None
+        self.other = OTHER[dtype][int(character.integers(len(OTHER[dtype])))] if character.random() < 0.2 else None
 
     def pick(self, items):
         return items[int(self.random.integers(len(items)))]

@@ -8,11 +8,11 @@ import shutil
 import numpy as np
 
 from support.executable import adds_alike, sums_in_tasks
-from support.random_plans import without_sharding
+from support.random_plans import without, without_sharding
 
 from description import coarsest
-from pairs import bad_inputs, inputs_not_finite
-from trials import Finding, Refused, compile_pair, run_command, run_pair
+from pairs import bad_inputs, evaluates_rows, inputs_not_finite
+from trials import Finding, Refused, compile_for_cuda, compile_pair, run_command, run_pair
 
 
 def expect(is_true, kind, text):
@@ -63,7 +63,20 @@ def compare(pair, ours, expected, tolerance):
     compare_numbers("loss", ours["losses"][:1], expected["losses"][:1], tolerance)
     if expected["losses"] and expected["losses"][0] is not None:
         compare_tensors("gradient", ours["gradients"], expected["gradients"], tolerance)
+    compare_first_evaluation(pair, ours, expected, tolerance)
     compare_steps(pair, ours, expected, tolerance)
+
+
+def compare_evaluation(kind, found, wanted, tolerance):
+    expect(len(found) == 2, f"wrong {kind}", "there is none")
+    compare_numbers(kind, found[:1], wanted[:1], tolerance)
+    expect(found[1] == wanted[1], f"wrong {kind}", f"over {found[1]} samples instead of {wanted[1]}")
+
+
+def compare_first_evaluation(pair, ours, expected, tolerance):
+    """That before the first step."""
+    if "--eval-every" in pair.run_flags and expected.get("first_evaluation"):
+        compare_evaluation("first evaluation", ours["first_evaluation"], expected["first_evaluation"], tolerance)
 
 
 def compare_steps(pair, ours, expected, tolerance):
@@ -73,16 +86,13 @@ def compare_steps(pair, ours, expected, tolerance):
     if expected["parameters"] is not None:
         compare_parameters(pair, ours, expected, tolerance)
     if pair.run["evaluate"]:
-        found, wanted = ours["evaluations"], expected["evaluations"]
-        expect(len(found) == 2, "wrong evaluation", "there is none")
-        compare_numbers("evaluation", found[:1], wanted[:1], tolerance)
-        expect(found[1] == wanted[1], "wrong evaluation", f"{found[1]} skipped batches instead of {wanted[1]}")
+        compare_evaluation("evaluation", ours["evaluations"], expected["evaluations"], tolerance)
 
 
 def expect_refused_id(ppopt, description, pair, stem):
     """Ids outside of a table, or classes that are none: the run must end with an error, on every plan alike."""
     try:
-        run_pair(ppopt, description, dataclasses.replace(pair, run=dict(pair.run, evaluate=False)), stem,
+        run_pair(ppopt, description, dataclasses.replace(pair, run=dict(pair.run, evaluate=0)), stem,
                  bad_inputs(description, pair.bad))
     except Finding as finding:
         if finding.kind == "the run fails":
@@ -110,13 +120,13 @@ def compare_rounded_sums(ours, expected, tolerance):
         expect((a is None) == (b is None) and (a is None or math.isfinite(a)), "wrong loss after a step", f"step {step + 1}: {a}")
 
 
-def expect_same_bits(ours, whole):
+def expect_same_bits(ours, others, whose="stage 0"):
     for kind in ("losses", "norms", "evaluations"):
-        expect(ours[kind] == whole[kind], "not the bits of stage 0", f"{kind}: {ours[kind]} instead of {whole[kind]}")
+        expect(ours[kind] == others[kind], f"not the bits of {whose}", f"{kind}: {ours[kind]} instead of {others[kind]}")
     for kind in ("gradients", "parameters"):
-        expect(set(ours[kind]) == set(whole[kind]), "not the bits of stage 0", f"{kind} of {sorted(set(ours[kind]) ^ set(whole[kind]))}")
-        for name, values in whole[kind].items():
-            expect(values.tobytes() == ours[kind][name].tobytes(), "not the bits of stage 0",
+        expect(set(ours[kind]) == set(others[kind]), f"not the bits of {whose}", f"{kind} of {sorted(set(ours[kind]) ^ set(others[kind]))}")
+        for name, values in others[kind].items():
+            expect(values.tobytes() == ours[kind][name].tobytes(), f"not the bits of {whose}",
                    f"{kind} of {name}: at most {np.abs(values - ours[kind][name]).max():.3g} off")
 
 
@@ -171,6 +181,29 @@ def check_resumed(ppopt, description, pair, expected, tolerance, stem):
         raise Finding("resumed: " + finding.kind, f"under {' '.join(other.compile_flags)} after step {step}: {finding}") from None
 
 
+def check_step(ppopt, description, pair, ours, stem):
+    """One trainer waits for nobody: what --sync step leaves."""
+    if "--sync" not in pair.compile_flags:
+        return
+    other = dataclasses.replace(pair, compile_flags=without(pair.compile_flags, ["--sync"]), fake_seed=0)
+    compile_pair(ppopt, description, other, stem)
+    expect_same_bits(ours, run_pair(ppopt, description, other, stem), "--sync step")
+
+
+def check_trainers(ppopt, description, pair, expected, tolerance, stem):
+    """Several trainers, whose order is their own: what is said before the first update is PyTorch's, all is finite, and a replay has the same bits."""
+    ours = run_pair(ppopt, description, pair, stem, flags=["--record", stem + ".order", "--delay", "2:0.3"])
+    compare_first_evaluation(pair, ours, expected, tolerance)
+    expect(len(ours["trainer_steps"]) == description["steps"] * pair.trainers, "wrong steps of trainers", f"{sorted(ours['trainer_steps'])}")
+    for step, numbers in ours["trainer_steps"].items():
+        expect(all(number is None or math.isfinite(number) for number in numbers), "wrong loss of a trainer", f"{step}: {numbers}")
+    again = run_pair(ppopt, description, pair, stem, flags=["--replay", stem + ".order"])
+    expect(again["trainer_steps"] == ours["trainer_steps"], "not the bits of the record", f"{again['trainer_steps']} instead of {ours['trainer_steps']}")
+    # Those of a step are means over trainers, in the order in which their reports come.
+    of_steps = {"losses": [], "norms": []}
+    expect_same_bits(again | of_steps, ours | of_steps, "the record")
+
+
 def rounds_sums(pair, program):
     """Whether gradients are summed in bf16."""
     flags = pair.compile_flags
@@ -178,26 +211,40 @@ def rounds_sums(pair, program):
 
 
 def describe(stem):
-    return json.loads(run_command([stem, "--describe=json"], "describing").stdout)
+    done = run_command([stem, "--describe=json"], "describing")
+    expect(done.returncode == 0, "the program does not start", done.stderr)
+    return json.loads(done.stdout)
+
+
+def check_evaluates_rows(description, program):
+    """Whether an evaluation is over rows, or over whole batches, is a property of the model."""
+    reason = program["plan"].get("mixes_rows", "")
+    expect(bool(reason) != evaluates_rows(description), "evaluates batches" if reason else "evaluates rows", reason or "though the model mixes them")
 
 
 def check_pair(ppopt, description, pair, expected, tolerance, stem):
     """Raises Refused or Finding. Leaves the model; removes what is large."""
     try:
         compile_pair(ppopt, description, pair, stem)
+        if pair.cuda:
+            compile_for_cuda(ppopt, pair, stem)
         program = describe(stem)
-        saving = ["--checkpoint", stem + ".checkpoints", "--checkpoint-every", "1", *pair.resume.get("save", [])] if pair.resume else []
-        ours = run_pair(ppopt, description, pair, stem, flags=saving)
+        check_evaluates_rows(description, program)
         if pair.bad:
             expect_refused_id(ppopt, description, pair, stem)
+        if pair.trainers > 1:
+            return check_trainers(ppopt, description, pair, expected, tolerance, stem)
+        saving = ["--checkpoint", stem + ".checkpoints", "--checkpoint-every", "1", *pair.resume.get("save", [])] if pair.resume else []
+        ours = run_pair(ppopt, description, pair, stem, flags=saving)
         if rounds_sums(pair, program):
             return compare_rounded_sums(ours, expected, tolerance)
         compare(pair, ours, expected, tolerance)
+        check_step(ppopt, description, pair, ours, stem)
         check_stage_0(ppopt, description, pair, ours, program, tolerance, stem)
         if pair.resume:
             check_resumed(ppopt, description, pair, expected, tolerance, stem)
     finally:
-        for end in ("", ".inputs", ".init", ".evaluation", ".log", ".parameters", ".gradients"):
+        for end in ("", ".inputs", ".init", ".evaluation", ".log", ".parameters", ".gradients", ".order", ".cuda"):
             if os.path.exists(stem + end):
                 os.remove(stem + end)
         shutil.rmtree(stem + ".checkpoints", ignore_errors=True)

@@ -2,14 +2,15 @@
 import numpy as np
 
 from builder import Rejected
-from description import prune
+from description import FLOATS, all_nodes, prune
 from layer_motifs import LayerMotifs
+from leaf_motifs import LeafMotifs
 from loss_terms import LossTerms
 from shape_motifs import ShapeMotifs
 from sum_motifs import SumMotifs
 
 
-class Drawing(SumMotifs, ShapeMotifs, LayerMotifs, LossTerms):
+class Drawing(SumMotifs, ShapeMotifs, LayerMotifs, LeafMotifs, LossTerms):
     """A model that is being drawn. A motif is a method m_… that returns a value."""
 
 
@@ -19,7 +20,7 @@ WEIGHTS = {"m_unary": 5, "m_kink": 2, "m_leaky": 1, "m_positive": 2, "m_exp": 1,
            "m_transpose": 3, "m_slice": 3, "m_pad": 2, "m_concat": 3, "m_move": 2, "m_broadcast": 2, "m_cumsum": 1, "m_conv": 2,
            "m_rope": 1, "m_attention": 3, "m_embedding": 5, "m_position": 1, "m_one_hot": 1, "m_gather": 1, "m_language_model": 1, "m_integers": 2, "m_mask_shape": 1, "m_gate": 1,
            "m_residual": 2, "m_input_statistics": 2, "m_gram": 1, "m_detach": 1, "m_checkpoint": 1, "m_dropout": 0.5, "m_param": 1,
-           "m_whole": 1, "m_through_integers": 1}
+           "m_whole": 1, "m_through_integers": 1, "m_boolean": 4, "m_constant": 5, "m_other_type": 3}
 # What of f32 and bf16 a rounding must not decide.
 DECIDING = {"m_kink", "m_leaky", "m_maximum_again", "m_compare", "m_through_integers", "m_exp"}
 
@@ -60,7 +61,8 @@ def finish(drawing, seed, random):
     loss = drawing.loss()
     description = prune(drawing.b.description(loss, seed, int(random.integers(1, 4))))
     types = {description["float"], *(p["type"][0] for p in description["params"])}
-    return dict(description, coarsest=next(t for t in ("bf16", "f32", "f64") if t in types))
+    types |= {dtype for n in all_nodes(description) for dtype, _ in (n["types"] if n["op"] == "call" else [n["type"]])}
+    return dict(description, coarsest=next(t for t in reversed(FLOATS) if t in types))
 
 
 def known_names(b):

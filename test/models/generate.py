@@ -28,7 +28,7 @@ from description import features  # noqa: E402
 from draw import Rejected, draw  # noqa: E402
 from support.random_plans import Marks, ZERO  # noqa: E402
 from comparison import check_pair  # noqa: E402
-from pairs import draw_bad, draw_pair, draw_run, first_pair, pair_of, read_thresholds  # noqa: E402
+from pairs import draw_bad, draw_cuda, draw_pair, draw_run, first_pair, pair_of, read_thresholds  # noqa: E402
 from pp_text import pp_text  # noqa: E402
 from reference import IllPosed, is_out_of_range, reference  # noqa: E402
 from shrink import shrink  # noqa: E402
@@ -40,7 +40,7 @@ def draw_case(seed):
     for attempt in range(30):
         try:
             description = dict(draw(seed + attempt * 10**9), seed=seed)
-            run = draw_run(random)
+            run = draw_run(random, description)
             if description["float"] == "f32" and random.random() < 0.3:
                 run["precision"] = "bf16"
             return (description, run, *reference(description, run))
@@ -80,7 +80,7 @@ class Generator:
         self.args, self.directory, self.totals = args, directory, Totals()
         self.end = time.monotonic() + 60 * args.minutes if args.minutes else None
         self.thresholds = read_thresholds(args.thresholds)
-        self.choices = {"stages": [int(stage) for stage in args.stages.split(",")]} if args.stages else {}
+        self.choices = {"stages": [int(stage) for stage in args.stages.split(",")]} if args.stages else {"asynchronous": 0.1}
 
     def model(self, seed):
         if self.end and time.monotonic() > self.end:
@@ -96,10 +96,12 @@ class Generator:
         random = np.random.default_rng([seed, 9])
         pairs = [first_pair(run)]
         pairs[0].compile_flags += ["--precision", "bf16"] if run.get("precision") else []
+        pairs[0].cuda = draw_cuda(random, description) if self.args.cuda else []
         refused = 0
         done = 0
         while done < self.args.plans and refused < 12:
-            pair = pairs[0] if done == 0 and refused == 0 else draw_pair(random, description, run, self.thresholds, self.args.mpi, **self.choices)
+            pair = pairs[0] if done == 0 and refused == 0 else \
+                draw_pair(random, description, run, self.thresholds, self.args.mpi, for_cuda=self.args.cuda, **self.choices)
             is_first = pair is pairs[0]
             pair.bad = bad_id(seed, done + refused, description)
             if self.args.only is not None and done + refused != self.args.only:
@@ -230,6 +232,7 @@ def main():
     parser.add_argument("--keep", help="folder for findings")
     parser.add_argument("--shrink", type=float, default=0, help="seconds for making each finding small")
     parser.add_argument("--mpi", action="store_true", help="some pairs under mpirun")
+    parser.add_argument("--no-cuda", dest="cuda", action="store_false", help="compile nothing for GPUs: a pair takes half as long")
     parser.add_argument("--replay", help="a kept finding's .json: run it again")
     args = parser.parse_args()
     args.ppopt = os.path.abspath(args.ppopt)

@@ -7,6 +7,8 @@ from element_motifs import SMOOTH
 class LossTerms(Choices):
     def target_input(self, shape, classes):
         """With an ignore_index most often, and steps in which many targets, or all, are ignored."""
+        if classes >= 2 and not self.logits and self.chance(0.06):
+            return self.b.cast(self.b.input(shape, "i1", kind="bool"), self.pick(["i32", "i64"])), None
         if self.chance(0.35):
             return self.b.input(shape, self.pick(["i32", "i64"]), kind="ids", high=classes), None
         ignore = int(self.pick([-1, -100, classes - 1]))

@@ -92,8 +92,8 @@ def planted():
     x, w = b.input((3,)), b.param((3, 4))
     h = b.unary("tanh", b.matmul(x, w))
     loss = b.binary("mse", b.binary("mul", h, b.unary("detach", h)), b.input((4,)))
-    pair = first_pair(dict(draw_run(np.random.default_rng(0)), optimizer="sgd", clip=0.0, evaluate=True))
     description = b.description(loss, 0, 2)
+    pair = first_pair(dict(draw_run(np.random.default_rng(0), description), optimizer="sgd", clip=0.0, evaluate=12))
     return entry_of(description, [pair], *reference(description, pair.run))
 
 
@@ -103,9 +103,9 @@ def write(name, entry):
 
 
 def difference(old, new):
-    """Of losses and gradients, relative to the largest."""
+    """Of losses and evaluations, and of gradients relative to the largest."""
     worst = 0.0
-    for a, b in zip(old["losses"], new["losses"]):
+    for a, b in zip(old["losses"] + old["evaluations"], new["losses"] + new["evaluations"]):
         worst = max(worst, float((a is None) != (b is None)) if None in (a, b) else abs(a - b) / max(abs(a), 1e-3))
     largest = max((np.abs(g).max() for g in map(np.array, old["gradients"].values())), default=0) or 1.0
     for name, gradient in old["gradients"].items():

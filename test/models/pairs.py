@@ -9,8 +9,9 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
-from support.random_plans import draw_plan, pick  # noqa: E402
+from support.random_plans import draw_asynchronous_plan, draw_plan, pick  # noqa: E402
 
+from batch_size import Unresizable, with_batch  # noqa: E402
 from description import FLOATS, make_inputs  # noqa: E402
 
 MOST_RANKS, MOST_PROCESSES = 12, 6
@@ -24,6 +25,7 @@ class Pair:
     resume: another plan goes on from a checkpoint: its compile_flags, ranks and marks, after `step`, and the flags that it is saved with
     not_finite: the program must skip the steps that stage 0 skips where an input is changed at (name, index in all steps, to "nan" or "inf")
     fake_seed: it runs on the fake device, in an order drawn with this seed; 0: on the CPU
+    cuda: the flags with which it is compiled for GPUs too; none: it is not
     """
     compile_flags: list
     run_flags: list
@@ -35,6 +37,14 @@ class Pair:
     resume: dict = dataclasses.field(default_factory=dict)
     not_finite: tuple = ()
     fake_seed: int = 0
+    cuda: list = dataclasses.field(default_factory=list)
+
+    @property
+    def trainers(self):
+        """How many train at their own pace."""
+        axes = self.compile_flags[self.compile_flags.index("--mesh") + 1] if "--mesh" in self.compile_flags else ""
+        dp = re.search(r"\bdp=(\d+)", axes)
+        return int(dp.group(1)) if dp and "--sync" in self.compile_flags else 1
 
     def to_json(self):
         return dataclasses.asdict(self)
@@ -49,10 +59,10 @@ def pair_of(values, **others):
 # --- drawing -----------------------------------------------------------------
 
 
-def draw_run(random):
-    """What trains: the optimizer and its numbers."""
+def draw_run(random, description):
+    """What trains: the optimizer and its numbers; the rows of an evaluation, or 0."""
     run = {"optimizer": "sgd", "lr": 0.05, "momentum": 0.0, "nesterov": False, "weight_decay": 0.0, "clip": 0.0, "eps": 1e-3,
-           "evaluate": bool(random.random() < 0.4)}
+           "evaluate": draw_evaluation(random, description) if random.random() < 0.4 else 0}
     kind = random.random()
     if kind < 0.12:
         run.update(momentum=0.9, nesterov=bool(random.random() < 0.5))
@@ -63,6 +73,22 @@ def draw_run(random):
     if random.random() < 0.25:
         run["clip"] = float(random.choice([1e-2, 0.5]))
     return run
+
+
+def draw_evaluation(random, description):
+    """A number of rows, often with a part of a batch at the end."""
+    batch = description["batch"]
+    least = 1 if evaluates_rows(description) else batch
+    return max(least, int(pick(random, [1, batch - 1, batch, batch + 1, 2 * batch, int(random.integers(1, 2.7 * batch + 1))])))
+
+
+def evaluates_rows(description):
+    """Whether an evaluation is one batch of all its rows; else it is the mean of whole batches."""
+    try:
+        with_batch(description, 2 * description["batch"])
+    except Unresizable:
+        return False
+    return True
 
 
 def flags_of_run(run):
@@ -89,10 +115,26 @@ def draw_marks(random, places):
     return int(random.integers(2**31)), places, float(pick(random, [0.2, 0.6, 1.0])), float(pick(random, [0.0, 0.6, 0.9]))
 
 
-def draw_pair(random, description, run, thresholds=(), allows_mpi=False, **choices):
-    """`choices`: those of draw_plan."""
+def draw_cuda(random, description):
+    """How a pair is compiled for GPUs."""
+    flags = ["--target", "cuda", "--no-generation"]
+    if random.random() < 0.3:
+        flags += ["--matmul", "generated"]
+    if random.random() < 0.2:
+        flags += ["--math", "accurate"]
+    if description["float"] == "f32" and random.random() < 0.4:
+        flags += ["--precision", "bf16"]
+    return flags
+
+
+def draw_pair(random, description, run, thresholds=(), allows_mpi=False, asynchronous=0, for_cuda=False, **choices):
+    """`asynchronous`: how often trainers do not wait for each other. `choices`: those of draw_plan."""
     compile_flags, run_flags = flags_of_run(run)
-    plan = draw_plan(random, description["batch"], MOST_RANKS, **choices)
+    if asynchronous and random.random() < asynchronous:
+        plan = draw_asynchronous_plan(random, description["batch"], MOST_RANKS)
+    else:
+        plan = draw_plan(random, description["batch"], MOST_RANKS, **choices)
+    is_asynchronous = "--sync" in plan.flags
     marks = draw_marks(random, plan.places) if plan.is_marked else ()
     compile_flags += plan.flags
     if random.random() < 0.4:
@@ -109,7 +151,7 @@ def draw_pair(random, description, run, thresholds=(), allows_mpi=False, **choic
         run_flags.append("--poison")
     if random.random() < 0.7:
         run_flags.append("--check-counters")
-    if random.random() < 0.2:
+    if random.random() < 0.2 and not is_asynchronous:
         run_flags += ["--check-replicas", "1"]
     launch = "mpirun" if allows_mpi and 1 < plan.ranks <= MOST_PROCESSES and random.random() < 0.05 else "threads"
     if run["evaluate"] and random.random() < 0.5:
@@ -117,7 +159,8 @@ def draw_pair(random, description, run, thresholds=(), allows_mpi=False, **choic
     resume = draw_resume(random, description, run) if description["steps"] > 1 and random.random() < 0.25 else {}
     not_finite = draw_not_finite(random, description) if random.random() < 0.15 else ()
     fake_seed = int(random.integers(1, 2**31)) if launch == "threads" and random.random() < 0.15 else 0
-    return Pair(compile_flags, run_flags, run, launch, plan.ranks, marks, (), resume, not_finite, fake_seed)
+    cuda = draw_cuda(random, description) if for_cuda and not is_asynchronous else []
+    return Pair(compile_flags, run_flags, run, launch, plan.ranks, marks, (), resume, not_finite, fake_seed, cuda)
 
 
 def draw_resume(random, description, run):

@@ -423,7 +423,14 @@ def number_text(value):
     return text if "." in text else text.replace("e", ".0e")
 
 
+# Infinity's bits.
+INFINITY = {"f64": 0x7FF0000000000000, "f32": 0x7F800000, "bf16": 0x7F80}
+
+
 def element_text(dtype, value):
+    if dtype in INFINITY and math.isinf(value):
+        digits = 2 * {"f64": 8, "f32": 4, "bf16": 2}[dtype]
+        return f"0x{INFINITY[dtype] + (value < 0) * 8 * 16 ** (digits - 1):0{digits}X}"
     if dtype == "i1":
         return "true" if value else "false"
     if dtype in ("i32", "i64"):

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from batch_size import Unresizable, with_batch
 from description import coarsest, make_inputs, make_params
 from pairs import bad_inputs
 from torch_text import torch_text
@@ -111,7 +112,7 @@ class FromOutput(torch.autograd.Function):
 class Model:
     def __init__(self, description, eps=0.0, seed=0):
         self.description = description
-        scope = {"torch": torch, "F": F, "normalize": normalize, "rope": rope, "attention": attention,
+        scope = {"torch": torch, "F": F, "inf": float("inf"), "normalize": normalize, "rope": rope, "attention": attention,
                  "attention_lse": attention_lse, "cross_entropy": cross_entropy, "token_loss": token_loss, "count": count}
         scope |= {"tanh": lambda v: FromOutput.apply(v, torch.tanh, lambda y: 1 - y * y, eps, seed),
                   "sigmoid": lambda v: FromOutput.apply(v, torch.sigmoid, lambda y: y * (1 - y), eps, seed)} if eps else {
@@ -142,6 +143,8 @@ def train(description, run, eps=0.0, seed=0):
     no_decay = {p["name"] for p in description["params"] if p.get("no_decay")}
     states = {n: {} for n in learning}
     result = {"losses": [], "norms": [], "gradients": {}, "evaluations": []}
+    if run["evaluate"]:
+        result["first_evaluation"] = evaluate(description, run["evaluate"], {n: p.detach() for n, p in params.items()}, eps, seed)
     updates = 0
     for step in range(steps):
         loss, is_empty = model.loss(rows_of(inputs, step * batch, batch), params)
@@ -167,14 +170,25 @@ def train(description, run, eps=0.0, seed=0):
             params[name] = params[name].detach().requires_grad_(True)
     result["parameters"] = {n: p.detach().numpy().copy() for n, p in params.items()}
     if run["evaluate"]:
-        rows = make_inputs(description, 2 * batch, "evaluation")
-        losses = []
-        for k in range(2):
-            loss, is_empty = model.loss(rows_of(rows, k * batch, batch), {n: p.detach() for n, p in params.items()})
-            if not is_empty:
-                losses.append(float(loss))
-        result["evaluations"] = [float(np.mean(losses)) if losses else None, 2 - len(losses)]
+        result["evaluations"] = evaluate(description, run["evaluate"], {n: p.detach() for n, p in params.items()}, eps, seed)
     return result
+
+
+def evaluate(description, rows, params, eps=0.0, seed=0):
+    """[the loss of one batch of all rows, the rows]; None and 0 where no target is counted. Of a model of one batch size alone the mean of whole
+    batches' losses, and the rows of these."""
+    inputs, batch, whole = make_inputs(description, rows, "evaluation"), rows, description
+    try:
+        whole = with_batch(description, rows)
+    except Unresizable:
+        batch = description["batch"]
+    model = Model(whole, eps, seed)
+    try:
+        losses = [model.loss(rows_of(inputs, first, batch), params) for first in range(0, rows - batch + 1, batch)]
+    except IndexError:
+        raise IllPosed("the numbers of more rows are no ids") from None
+    counted = [float(loss) for loss, is_empty in losses if not is_empty]
+    return [float(np.mean(counted)) if counted else None, batch * len(counted)]
 
 
 def update(p, g, state, run, t, is_decayed):

@@ -3,7 +3,7 @@ import copy
 import dataclasses
 import time
 
-from support.random_plans import ranks_of
+from support.random_plans import ranks_of, without
 
 from description import FLOATS, prune
 
@@ -40,10 +40,21 @@ def smaller_pairs(pair):
         yield dataclasses.replace(pair, not_finite=())
     if pair.fake_seed:
         yield dataclasses.replace(pair, fake_seed=0)
+    if pair.cuda:
+        yield dataclasses.replace(pair, cuda=[])
+        for flags in shorter_flags(pair.cuda, pair.marks):
+            if "--target" in flags:
+                yield dataclasses.replace(pair, cuda=flags)
     if pair.resume:
         yield dataclasses.replace(pair, resume={})
         for flags in shorter_flags(pair.resume["compile_flags"], pair.resume["marks"]):
             yield dataclasses.replace(pair, resume=dict(pair.resume, compile_flags=flags, ranks=ranks_of(flags)))
+    rows = pair.run["evaluate"]
+    if rows:
+        yield dataclasses.replace(pair, run=dict(pair.run, evaluate=0), run_flags=without(pair.run_flags, ["--eval-every"]))
+    for fewer in {1, rows // 2, rows - 1}:
+        if 0 < fewer < rows:
+            yield dataclasses.replace(pair, run=dict(pair.run, evaluate=fewer))
     if pair.launch == "mpirun":
         yield dataclasses.replace(pair, launch="threads")
     for flags in shorter_flags(pair.compile_flags, pair.marks):
@@ -166,7 +177,8 @@ def cost(description, pair):
     return (text * 20 + sizes + 10 * len(description["params"] + description["inputs"]) + description["steps"]
             + 15 * len(pair.compile_flags) + 5 * len(pair.run_flags) + 30 * bool(pair.marks) + 5 * bool(pair.bad and pair.bad[1])
             + 2 * pair.ranks + 5 * (pair.launch == "mpirun") + sum(3 * len(pair.resume[key]) for key in ("compile_flags", "marks") if pair.resume)
-            + (pair.resume["ranks"] if pair.resume else 0) + 5 * bool(pair.not_finite) + 5 * bool(pair.fake_seed))
+            + (pair.resume["ranks"] if pair.resume else 0) + 5 * bool(pair.not_finite) + 5 * bool(pair.fake_seed)
+            + 5 * len(pair.cuda) + pair.run["evaluate"])
 
 
 def shrink(description, pair, still_fails, seconds=120):

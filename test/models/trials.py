@@ -12,13 +12,14 @@ sys.path[:0] = [str(HERE.parent), str(HERE)]
 from support import safetensors_io  # noqa: E402
 from support.executable import environment  # noqa: E402
 from support.mpirun import under_mpirun  # noqa: E402
-from support.random_plans import Marks  # noqa: E402
+from support.random_plans import Marks, without  # noqa: E402
 
 from description import make_inputs, make_params  # noqa: E402
 from pp_text import pp_text  # noqa: E402
 
-# A process that computes for longer hangs, and so does one that waits for longer, on a machine however loaded.
-SECONDS, SECONDS_OF_WAITING = 300, 3600
+# A process that computes for longer hangs, and so does one that waits for longer, on a machine however loaded. Models are small: what compiles one
+# for longer takes too long.
+SECONDS, SECONDS_OF_WAITING, SECONDS_OF_COMPILING = 300, 3600, 60
 
 
 class Refused(Exception):
@@ -46,19 +47,20 @@ INTERNAL = re.compile(r"internal|please report|without a reason|dominate|Asserti
 ACCEPTED = {"no op is on place": "stages.md: with pp=N every place needs an op",
             "can't be cut for --mesh": "stages.md: a model is cut into as many pieces as there are stages",
             "ops in blocks, more than": "testing.md: sizes that the compiler refuses",
+            "whose copies would be updated in different orders": "asynchronous.md: parameters tied across places",
             "whose gradients the owner would have to gather": "sharded-state.md: --tied owner with stages 2 and 3"}
 
 
-def run_command(command, what, variables=()):
+def run_command(command, what, variables=(), seconds=None):
     """On a loaded machine all takes longer: what a process computes is limited, and how long one may wait only by far more."""
-    limited = ["/bin/sh", "-c", f'ulimit -S -t {SECONDS}; exec "$@"', "sh", *command]
+    limited = ["/bin/sh", "-c", f'ulimit -S -t {seconds or SECONDS}; exec "$@"', "sh", *command]
     try:
         done = subprocess.run(limited, capture_output=True, text=True, errors="replace", timeout=SECONDS_OF_WAITING,
                               env=environment() | dict(variables))
     except subprocess.TimeoutExpired:
         raise Finding(f"{what} hangs", f"ends not in {SECONDS_OF_WAITING} s") from None
     if done.returncode in (-signal.SIGXCPU, 128 + signal.SIGXCPU):
-        raise Finding(f"{what} hangs", f"computes for more than {SECONDS} s")
+        raise Finding(f"{what} takes too long", f"computes for more than {seconds or SECONDS} s")
     return done
 
 
@@ -81,7 +83,23 @@ def compile_pair(ppopt, description, pair, stem):
     mark = Marks(*pair.marks) if pair.marks else lambda: None
     with open(stem + ".mlir", "w") as file:
         file.write(pp_text(description, mark))
-    done = run_command([ppopt, "compile", stem + ".mlir", "-o", stem, *pair.compile_flags], "compiling")
+    compile_file(ppopt, stem + ".mlir", stem, pair.compile_flags)
+
+
+def compile_for_cuda(ppopt, pair, stem):
+    """What compile_pair has written, for GPUs: it may not be refused, and nothing runs."""
+    flags = [*without(pair.compile_flags, ("--cpu", "--threads")), *pair.cuda]
+    try:
+        compile_file(ppopt, stem + ".mlir", stem + ".cuda", flags, {"PPOPT_PTXAS": "none"})
+    except Finding as finding:
+        raise Finding("for cuda: " + finding.kind, f"{' '.join(pair.cuda)}: {finding}") from None
+    except Refused as refusal:
+        raise Finding("for cuda: refused", f"{' '.join(pair.cuda)}: {refusal}") from None
+
+
+def compile_file(ppopt, model, output, flags, variables=()):
+    """Raises Refused or Finding."""
+    done = run_command([ppopt, "compile", model, "-o", output, *flags], "compiling", variables, SECONDS_OF_COMPILING)
     if done.returncode == 0:
         return
     text = done.stderr + done.stdout
@@ -104,7 +122,8 @@ def variables_of(ppopt, pair):
 
 
 def run_pair(ppopt, description, pair, stem, inputs=None, flags=()):
-    """{"losses", "norms", "gradients", "parameters", "evaluations"} as reference.train has them. `flags`: further ones of the executable."""
+    """{"losses", "norms", "gradients", "parameters", "first_evaluation", "evaluations"} as reference.train has them, and what each of several trainers
+    said of its steps. `flags`: further ones of the executable."""
     batch, steps = description["batch"], description["steps"]
     safetensors_io.write(stem + ".inputs", make_safe(description, inputs or make_inputs(description, steps * batch)))
     safetensors_io.write(stem + ".init", make_safe(description, make_params(description)))
@@ -113,9 +132,11 @@ def run_pair(ppopt, description, pair, stem, inputs=None, flags=()):
         os.remove(stem + ".log")
     command = [stem, "--steps", str(steps), "--inputs", stem + ".inputs", "--no-shuffle", "--log", stem + ".log", "--export",
                stem + ".parameters", "--timeout", str(SECONDS), *pair.run_flags, *flags]
-    command += [] if resumes else ["--init", stem + ".init", "--dump-gradients", stem + ".gradients"]
+    command += [] if resumes else ["--init", stem + ".init"]
+    dumps = not resumes and pair.trainers == 1
+    command += ["--dump-gradients", stem + ".gradients"] if dumps else []
     if pair.run["evaluate"]:
-        safetensors_io.write(stem + ".evaluation", make_safe(description, make_inputs(description, 2 * batch, "evaluation")))
+        safetensors_io.write(stem + ".evaluation", make_safe(description, make_inputs(description, pair.run["evaluate"], "evaluation")))
         command += ["--eval-inputs", stem + ".evaluation"]
     if pair.launch == "mpirun":
         command = [*under_mpirun(pair.ranks), *command]
@@ -126,14 +147,14 @@ def run_pair(ppopt, description, pair, stem, inputs=None, flags=()):
     with open(stem + ".log") as file:
         records = [json.loads(line) for line in file]
     steps = [r for r in records if r["event"] == "step"]
-    number = lambda r, key: None if r.get("skipped") else float.fromhex(r[key + "_hex"]) if r.get(key + "_hex") else r[key]
+    number = lambda r, key: None if r.get("skipped") or r[key] is None else float.fromhex(r[key + "_hex"]) if r.get(key + "_hex") else r[key]
     result = {"losses": [number(r, "loss") for r in steps], "norms": [number(r, "norm") for r in steps],
-              "gradients": safetensors_io.read(stem + ".gradients") if not resumes and os.path.exists(stem + ".gradients") else {},
+              "gradients": safetensors_io.read(stem + ".gradients") if dumps and os.path.exists(stem + ".gradients") else {},
               "parameters": safetensors_io.read(stem + ".parameters"), "evaluations": []}
-    evaluations = [r for r in records if r["event"] == "eval"]
+    evaluations = [[number(r, "loss"), r["samples"]] for r in records if r["event"] == "eval"]
     if evaluations:
-        last = evaluations[-1]
-        result["evaluations"] = [None if last["loss"] is None else number(last, "loss"), last.get("skipped_batches", 0)]
+        result["first_evaluation"], result["evaluations"] = evaluations[0], evaluations[-1]
+    result["trainer_steps"] = {(r["step"], r["part"]): [number(r, "loss"), number(r, "norm")] for r in records if r["event"] == "trainer_step"}
     return result
 
 

@@ -16,6 +16,7 @@ SUMS_IN_TASKS = {2, 3}  # the stages whose tasks have collectives
 GATHER = ["task", "step"]
 PREFETCH = ["bucket", "none"]
 GRAD_DTYPE = ["f32", "bf16"]
+SYNC = ["async", "stale=1", "stale=2", "stale=4"]
 BUCKET_BYTES = ["1", "64", "200", "300", "1000", "4KiB", "25MiB"]
 MOST_MICROBATCHES = 8
 
@@ -128,6 +129,14 @@ def draw_plan(random, batch, most_ranks, marks=0.6, stages=(0, 0, 1, 2, 2, 3, 3,
     if places > 1 and random.random() < 0.3:
         flags += ["--tied", pick(random, TIED)]
     return DrawnPlan(axes, [*flags, *sharding], is_marked)
+
+
+def draw_asynchronous_plan(random, batch, most_ranks):
+    """A plan whose data-parallel ranks do not wait for each other."""
+    while True:
+        plan = draw_plan(random, batch, most_ranks, stages=[0])
+        if "fsdp" not in plan.axes and "local" not in plan.flags:
+            return dataclasses.replace(plan, flags=[*plan.flags, "--sync", pick(random, SYNC)])
 
 
 def without(flags, names):
