@@ -2,8 +2,8 @@
 
 #include "ppopt/Analysis/Thresholds.h"
 
-#include "ppopt/Dialect/PP/DeclaredAttributes.h"
 #include "mlir/IR/Builders.h"
+#include "ppopt/Dialect/PP/DeclaredAttributes.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;

@@ -107,13 +107,17 @@ bool ShardingPropagation::computeCut(Value value, const Sharding &wanted) {
   for (auto [loop, cuts] : llvm::zip(space.loops, *loops))
     if (!cuts.empty() && loop.kind != LoopKind::Parallel)
       return false;
-  return llvm::all_of(
+  bool canRead = llvm::all_of(
       llvm::zip(op->getOperands(), space.operands), [&](auto entry) {
         auto [operand, tensor] = entry;
         Sharding needed = projectToTensor(space, tensor, *loops);
         return needed.getCutAxes() ? canHave(operand, needed)
                                    : isComplete(operand);
       });
+  if (auto iota = dyn_cast<IotaOp>(*op);
+      canRead && iota && !wanted.dims[iota.getDim()].empty())
+    rowNumbers.insert(iota);
+  return canRead;
 }
 
 //===----------------------------------------------------------------------===//

@@ -23,17 +23,22 @@ static std::string whyNotByRows(func::FuncOp entry, int64_t rows) {
   if (rows == 1)
     return "a batch has one row, so that nothing tells rows from batches";
   std::string why;
+  auto explain = [&](Location loc, const std::string &text) {
+    std::string source = spellSource(loc);
+    if (why.empty())
+      why = (source.empty() ? "" : source + ": ") + text;
+  };
   ScopedDiagnosticHandler first(entry.getContext(), [&](Diagnostic &diag) {
-    if (why.empty()) {
-      std::string source = spellSource(diag.getLocation());
-      why = (source.empty() ? "" : source + ": ") + diag.str();
-    }
+    explain(diag.getLocation(), diag.str());
     return success();
   });
   ShardingPropagation propagation(
       entry, ShardingAxes(getRowAxis(entry.getContext(), rows)));
   propagation.isTrial = true;
-  return succeeded(propagation.run()) ? "" : why;
+  if (succeeded(propagation.run()) && !propagation.rowNumbers.empty())
+    explain(propagation.rowNumbers.front()->getLoc(),
+            "it numbers the rows of a batch");
+  return why;
 }
 
 namespace {

@@ -248,6 +248,7 @@ LogicalResult ShardingPropagation::sweep() {
   computable.clear();
   adopted.clear();
   composites.clear();
+  rowNumbers.clear();
   for (auto [argument, sharding] : llvm::zip(entry.getArguments(), inputs)) {
     fromInputs.insert(argument);
     table.values[argument] = sharding;

@@ -30,6 +30,21 @@ func.func @meet(%x: tensor<4x3xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // -----
 
+// CHECK: mixes_rows = "{{.*}}choose-evaluation.mlir:[[# @LINE + 4]]:10: it numbers the rows of a batch"
+pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 4 : i64, microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+func.func @numbered(%x: tensor<4x3xf32> {pp.input = "x"}) -> tensor<f32> {
+  %0 = pp.place 0 stage 0 -> tensor<f32> {
+    %i = pp.iota {dim = 0 : i64} -> tensor<4x3xf32>
+    %j = pp.tanh %i : tensor<4x3xf32>
+    %y = pp.mul %x, %j : tensor<4x3xf32>, tensor<4x3xf32>
+    %l = pp.reduce mean %y [0, 1] : tensor<4x3xf32>
+    pp.yield %l : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}
+
+// -----
+
 // CHECK: mixes_rows = "a batch has one row
 pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 1 : i64, microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 func.func @one(%x: tensor<1x3xf32> {pp.input = "x"}) -> tensor<f32> {

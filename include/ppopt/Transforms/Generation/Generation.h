@@ -7,7 +7,8 @@
 
 namespace mlir::pp {
 
-/// The inputs of the entry that pp-make-generator leaves: one token, and the number of tokens before it.
+/// The inputs of the entry that pp-make-generator leaves: one token, and the
+/// number of tokens before it.
 inline constexpr llvm::StringLiteral kTokenInput = "token";
 inline constexpr llvm::StringLiteral kPositionInput = "position";
 

@@ -49,6 +49,9 @@ public:
 
   const ShardingTable &getTable() const { return table; }
 
+  /// Ops whose elements are numbers of the batch's rows.
+  llvm::SetVector<Operation *> rowNumbers;
+
   /// Composites whose loops an axis wants to cut that they can't cut whole.
   llvm::SetVector<Operation *> composites;
 
