@@ -55,7 +55,7 @@ ALLOWED = {
     "CastOp": {"MixPrecision": MAKES, "MakeGenerator": MAKES, "OptimizerStep": MAKES, "TaskBuilder": MAKES, "TaskCloner": MAKES,
                "FormBuckets": SENT, "GatherParameters": SENT, "ScatterGradients": SENT, "ShardChecker": SENT,
                "Codegen": "as cheap as the read it would save"},
-    "IotaOp": {"Codegen": "as cheap as the read it would save"},
+    "IotaOp": {"Codegen": "as cheap as the read it would save", "BatchPropagation": "its elements are the numbers of rows"},
     "ReduceOp": {"OptimizerStep": MAKES, "Codegen": "ends a sweep of a kernel"},
     "MatmulOp": {"Codegen": "becomes a library matmul"},
     "EmbeddingOp": {"MakeGenerator": MAKES},
