@@ -84,7 +84,7 @@ describeFacts(const Job &job, const std::string &initial) {
   if (job.training)
     facts.emplace_back("data", fingerprint(job.training->reader().files()));
   if (job.evaluation) {
-    facts.emplace_back("eval-batches", std::to_string(job.evalBatches));
+    facts.emplace_back("eval-samples", std::to_string(job.evalRows));
     facts.emplace_back("eval-data",
                        fingerprint(job.evaluation->reader().files()));
   }
