@@ -66,9 +66,10 @@ std::string digestOf(const ppopt_rank &rank) {
 std::vector<std::pair<std::string, std::string>>
 describeFacts(const Job &job, const std::string &initial) {
   Manifest run = describeRun(job);
-  std::vector<std::pair<std::string, std::string>> facts(run.flags.begin(),
-                                                         run.flags.end());
-  facts.insert(facts.end(), run.plan.begin(), run.plan.end());
+  // The plan comes first: defaults of flags follow from it.
+  std::vector<std::pair<std::string, std::string>> facts(run.plan.begin(),
+                                                         run.plan.end());
+  facts.insert(facts.end(), run.flags.begin(), run.flags.end());
   facts.emplace_back("model", job.program.modelHash);
   facts.emplace_back("batch", std::to_string(run.samples.batch));
   facts.emplace_back("samples",

@@ -13,14 +13,14 @@ namespace {
 
 using Node = size_t;
 
-/// Nodes are the steps of all trainers, and then the entries of all buckets.
+/// Nodes are the steps of all ranks, and then the entries of all buckets.
 class WaitGraph {
 public:
   WaitGraph(const Shape &shape, const RecordedRound &round)
       : shape(shape), round(round) {
-    for (int trainer = 0; trainer < shape.trainers; ++trainer) {
+    for (int rank = 0; rank < shape.ranks(); ++rank) {
       firstStep.push_back(nodes);
-      nodes += stepsOf(trainer).size();
+      nodes += stepsOf(shape.trainerOf(rank)).size();
     }
     for (int rank = 0; rank < shape.ranks(); ++rank) {
       firstOfRank.push_back(buckets.size());
@@ -126,16 +126,21 @@ private:
   /// Returns the node that is number `number` of these, or none.
   Node awaitedBy(Node node, size_t number) const {
     if (!isEntry(node)) {
-      // Trainers without steps come before the one whose step it is.
+      // Ranks without steps come before the one whose step it is.
       auto next = std::upper_bound(firstStep.begin(), firstStep.end(), node);
-      size_t trainer = next - firstStep.begin() - 1;
-      return buckets[number].answered[trainer][node - firstStep[trainer]];
+      int rank = int(next - firstStep.begin()) - 1;
+      const Bucket &pulled = buckets[number];
+      if (shape.memberOf(pulled.rank) != shape.memberOf(rank))
+        return none; // another member pulls it
+      return pulled.answered[shape.trainerOf(rank)][node - firstStep[rank]];
     }
     const Bucket &at = bucketOf(node);
     if (number == 0)
       return node == at.first ? none : node - 1;
     const OrderEntry &entry = orderOf(at)[node - at.first];
-    Node step = firstStep[entry.trainer] + entry.step;
+    Node step =
+        firstStep[shape.rankOf(entry.trainer, shape.memberOf(at.rank))] +
+        entry.step;
     const Bucket *owned = &buckets[firstOfRank[at.rank]];
     if (entry.kind == OrderEntry::Kind::Applied)
       return at.bucket == 0
@@ -151,7 +156,7 @@ private:
   const Shape &shape;
   const RecordedRound &round;
   Node nodes = 0;
-  std::vector<Node> firstStep;     ///< by trainer
+  std::vector<Node> firstStep;     ///< by rank
   std::vector<size_t> firstOfRank; ///< by rank: of its buckets
   std::vector<Bucket> buckets;     ///< of all ranks, with ascending nodes
 };

@@ -17,12 +17,13 @@ struct EntryAt {
 
 /// What an owner does with a bucket waits for what it did with the bucket
 /// before, and
-///  - an update: for the step of all members of its trainer, or for the update
-///    of the bucket before by the same step;
+///  - an update: for the step of the member that the owner serves, or for the
+///    update of the bucket before by the same step;
 ///  - an answer: for the update of the owner's last bucket by the step before
 ///    or, if that was bad, for the step itself.
-/// A step waits for all answers to its pulls. Returns entries that wait for
-/// each other in a circle, each for the next one; of several of one bucket that
+/// A member's step waits for all answers to its pulls; that members may wait
+/// for each other too is not considered. Returns entries that wait for each
+/// other in a circle, each for the next one; of several of one bucket that
 /// follow one another the first and the last. Empty: a run can follow all
 /// orders of the round. Each owner must have answered each step once and
 /// applied each good one once, in order.

@@ -90,7 +90,7 @@ public:
   SmallVector<StringRef> getCpus() const override { return {"abacus"}; }
   void setNative(Machine &machine) const override { machine.cpu = "abacus"; }
   std::string getLackForBF16(const Machine &machine) const override {
-    return "has no bf16 beads";
+    return "no bf16 beads";
   }
 
   void addPlanKernels(OpPassManager &manager,

@@ -14,6 +14,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 
@@ -90,6 +91,7 @@ LogicalResult Probe::run(Ranks how, const std::string &flags) const {
 }
 
 FailureOr<std::vector<TimedLaunch>> Probe::profile(Ranks how) const {
+  sys::fs::remove(path(".jsonl")); // of an earlier run
   if (failed(run(how, "--profile --log " + shellWord(path(".jsonl")))))
     return failure();
   auto log = MemoryBuffer::getFile(path(".jsonl"));

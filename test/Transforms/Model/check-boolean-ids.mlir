@@ -2,7 +2,7 @@
 
 // The runtime checks ids of integer inputs only; those that are made of booleans are computed.
 // CHECK: pp.input_decl "k"
-// CHECK-SAME: ranges = []
+// CHECK-NOT: ranges
 // CHECK-LABEL: pp.task forward stage 0 @s0_F
 // CHECK: %[[ID:.*]] = pp.cast %{{.*}} : tensor<2x3xi1> to tensor<2x3xi32>
 // CHECK: pp.check_ids %{{.*}}, %[[ID]] {size = 2 : i64}
