@@ -401,6 +401,20 @@ TEST(ProgramErrors, Version) {
             "again with the ppopt that the runtime belongs to");
 }
 
+TEST(ProgramErrors, SumAmongActionsOfABatch) {
+  json document = least_squares::program(2, 1);
+  json &actions = document["places"][0]["eval_actions"];
+  size_t sum = 0;
+  while (actions[sum]["do"] != "start")
+    ++sum;
+  actions[sum].erase("begins_part");
+  EXPECT_EQ(errorOf(document),
+            "program: places[0].eval_actions[" + std::to_string(sum) +
+                "] is done once for all batches of an evaluation: it begins a "
+                "part after those that each batch repeats; the executable does "
+                "not fit its runtime: compile it again");
+}
+
 TEST(ProgramErrors, NotJson) {
   try {
     readProgram("{\"abi\": ");
