@@ -57,10 +57,15 @@ void ShardingPropagation::becomeCut(Value value, const Sharding &sharding) {
 }
 
 /// Makes a region yield a result cut. Copies of the result to other places are
-/// then cut as well.
+/// then cut as well. If the result was read before, the next sweep begins with
+/// that.
 bool ShardingPropagation::yieldCut(OpResult result, const Sharding &wanted) {
-  if (!isComplete(result) || !isUnread(result))
+  if (!isComplete(result))
     return false;
+  if (!isUnread(result)) {
+    missedYields.try_emplace(result, wanted);
+    return false;
+  }
   Operation *yield = result.getOwner()->getRegion(0).front().getTerminator();
   unsigned number = result.getResultNumber();
   if (!canHave(yield->getOperand(number), wanted))
@@ -142,10 +147,24 @@ bool ShardingPropagation::readsParameters(const OpState &state) const {
   });
 }
 
+/// Returns whether the op reads a sum of inputs, or what follows from one, as
+/// complete.
+bool ShardingPropagation::readsComplete(const OpState &state,
+                                        unsigned operand) const {
+  Value value = state.op->getOperand(operand);
+  return fromSums.contains(value) ||
+         (of(value).sums & batchAxes & ~state.reads[operand].sums);
+}
+
 /// Checks that an incomplete sum over the batch passes through linear ops only.
 /// Where a whole value meets one, it is read as a sum too.
 LogicalResult ShardingPropagation::admitBatchSums(OpState &state) {
-  if (readsParameters(state))
+  // Added to what follows from a complete sum, a sum would be one of sums: it
+  // could be complete only after another prologue.
+  bool isNested = llvm::any_of(state.op->getOperands(), [&](Value operand) {
+    return fromSums.contains(operand);
+  });
+  if (readsParameters(state) || isNested)
     completeInputSums(state, /*countsOnly=*/false);
   auto all =
       llvm::to_vector(llvm::seq<unsigned>(0, state.op->getNumOperands()));

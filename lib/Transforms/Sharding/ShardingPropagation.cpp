@@ -115,6 +115,10 @@ void ShardingPropagation::setResults(OpState &state) {
     if (isFromInputs)
       fromInputs.insert(result);
   }
+  if (isFromInputs &&
+      llvm::any_of(llvm::seq(state.op->getNumOperands()),
+                   [&](unsigned i) { return readsComplete(state, i); }))
+    fromSums.insert_range(state.op->getResults());
   table.ops[state.op] = {std::move(state.loops), std::move(state.reads)};
 }
 
@@ -211,6 +215,8 @@ LogicalResult ShardingPropagation::propagate(Block &block) {
         table.values[result] = table.of(yield).reads[i];
         if (fromInputs.contains(yield->getOperand(i)))
           fromInputs.insert(result);
+        if (fromSums.contains(yield->getOperand(i)))
+          fromSums.insert(result);
       }
     } else if (auto space = dyn_cast<IterationSpaceOpInterface>(op)) {
       if (failed(propagate(space)))
@@ -222,13 +228,19 @@ LogicalResult ShardingPropagation::propagate(Block &block) {
       if (failed(checkLoss(ret)))
         return failure();
     } else if (isa<YieldOp>(op)) {
-      SmallVector<Sharding> &reads = table.ops[&op].reads;
-      reads.clear();
+      table.ops[&op].reads.clear();
       // Between stages a value is complete over the axes of the model.
-      for (Value value : op.getOperands()) {
-        reads.push_back(of(value));
-        reads.back().sums &= batchAxes;
-        reads.back().maxima = 0;
+      for (auto [i, value] : llvm::enumerate(op.getOperands())) {
+        Sharding read = of(value);
+        read.sums &= batchAxes;
+        read.maxima = 0;
+        auto wanted = wantedYields.find(op.getParentOp()->getResult(i));
+        if (wanted != wantedYields.end() && canHave(value, wanted->second)) {
+          read = wanted->second;
+          for (auto [cuts, before] : llvm::zip(read.dims, of(value).dims))
+            mergeCuts(cuts, before);
+        }
+        table.ops[&op].reads.push_back(std::move(read));
       }
     } else {
       return refuse(&op, "it does not say over which loops it runs");
@@ -245,6 +257,7 @@ LogicalResult ShardingPropagation::sweep() {
   table.values.clear();
   table.ops.clear();
   fromInputs.clear();
+  fromSums.clear();
   computable.clear();
   adopted.clear();
   composites.clear();
@@ -256,6 +269,33 @@ LogicalResult ShardingPropagation::sweep() {
   return propagate(entry.getBody().front());
 }
 
+/// Sweeps again as long as a sweep fails for want of a result that its region
+/// could have yielded cut. Emits the errors of the last sweep.
+LogicalResult ShardingPropagation::sweepUntilYielded() {
+  MLIRContext *context = entry.getContext();
+  while (true) {
+    missedYields.clear();
+    SmallVector<Diagnostic> errors;
+    LogicalResult result = failure();
+    {
+      ScopedDiagnosticHandler hold(context, [&](Diagnostic &diag) {
+        errors.push_back(std::move(diag));
+        return success();
+      });
+      result = sweep();
+    }
+    bool isChanged = false;
+    if (failed(result))
+      for (auto &[value, wanted] : missedYields)
+        isChanged |= wantedYields.try_emplace(value, wanted).second;
+    if (isChanged)
+      continue;
+    for (Diagnostic &error : errors)
+      context->getDiagEngine().emit(std::move(error));
+    return result;
+  }
+}
+
 LogicalResult ShardingPropagation::run() {
   if (failed(readAnnotations()))
     return failure();
@@ -263,7 +303,7 @@ LogicalResult ShardingPropagation::run() {
     return success();
   for (int i = 0; i < kMostSweeps; ++i) {
     changed = false;
-    if (failed(sweep()))
+    if (failed(sweepUntilYielded()))
       return failure();
     if (isResize)
       return success();

@@ -71,6 +71,7 @@ private:
 
   // A sweep, from the entry down to the steps for one op.
   LogicalResult sweep();
+  LogicalResult sweepUntilYielded();
   LogicalResult propagate(Block &block);
   LogicalResult checkGradient(AddGradOp add);
   LogicalResult checkLoss(func::ReturnOp ret);
@@ -90,6 +91,7 @@ private:
   LogicalResult admitBatchSums(OpState &state);
   void completeInputSums(OpState &state, bool countsOnly);
   bool readsParameters(const OpState &state) const;
+  bool readsComplete(const OpState &state, unsigned operand) const;
   bool canHave(Value value, const Sharding &wanted);
   bool computeCut(Value value, const Sharding &wanted);
   bool yieldCut(OpResult result, const Sharding &wanted);
@@ -114,6 +116,11 @@ private:
   ShardingTable table;
   /// Values that follow from model inputs and constants alone.
   DenseSet<Value> fromInputs;
+  /// Of these, values that follow from complete sums over the batch.
+  DenseSet<Value> fromSums;
+  /// Results of regions that must be yielded cut, since a sweep failed without;
+  /// and those that a sweep wanted cut after something had read them whole.
+  DenseMap<Value, Sharding> wantedYields, missedYields;
   /// Values that were found to be computable for a part of the batch.
   DenseMap<Value, SmallVector<Sharding, 1>> computable;
   /// What was adopted: values, an axis, a dimension and a period.
