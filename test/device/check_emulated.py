@@ -355,7 +355,7 @@ func.func @huge(%x: tensor<65600x32768xbf16> {pp.input = "x"}) -> tensor<f32> {
   return %loss : tensor<f32>
 }
 """
-HUGE_FLAGS = ["--ends", "--kernel", "mul_relu_cast_reduce"]
+HUGE_FLAGS = ["--ends", "--kernel", "mul_relu_cast_mask_rows"]
 
 # Between matmuls an op is alone.
 FLAT = """
@@ -385,7 +385,7 @@ BUGS = {
                                            r"(ldmatrix.sync.aligned.m8n8.x4).b16", r"\1.trans.b16", "of the largest element"),
     "one position, barrier left out": (small(), "attention_step", r"tail call void @llvm.nvvm.barrier.*", "", "without a barrier"),
     "one position, keys after it": (small(), "attention_step", r"select i1 %\d+, (double %\d+, double 0xFFF0)", r"select i1 true, \1", "of the largest element"),
-    "index of 32 bits": (HUGE, "mul_relu_cast_reduce", r"(%\d+ = getelementptr [a-z ]*i8, ptr %0, )i64 (%\d+)",
+    "index of 32 bits": (HUGE, "mul_relu_cast_mask_rows", r"(%\d+ = getelementptr [a-z ]*i8, ptr %0, )i64 (%\d+)",
                          r"%narrow = trunc i64 \2 to i32\n  %wide = sext i32 %narrow to i64\n  \1i64 %wide", "at element -|of the largest element"),
 }
 

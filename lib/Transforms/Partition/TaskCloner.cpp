@@ -52,6 +52,10 @@ Value TaskCloner::get(Value outer) {
 }
 
 void TaskCloner::clone(Operation *op) {
+  if (auto sum = dyn_cast<BatchSumOp>(op)) {
+    (void)get(sum); // the prologue computes it
+    return;
+  }
   for (Value operand : op->getOperands())
     get(operand);
   task.clone(op, scope.resolve);
