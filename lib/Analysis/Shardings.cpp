@@ -12,6 +12,11 @@ using namespace ppopt;
 // Axes
 //===----------------------------------------------------------------------===//
 
+ShardingAxis pp::getRowAxis(MLIRContext *context, int64_t rows) {
+  return {StringAttr::get(context, kRowAxis), rows, /*splitsBatch=*/true,
+          /*at=*/0, /*isLocal=*/true};
+}
+
 ShardingAxes ShardingAxes::of(PlanOp plan) {
   SmallVector<ShardingAxis> axes;
   Builder builder(plan.getContext());
@@ -30,8 +35,7 @@ ShardingAxes ShardingAxes::of(PlanOp plan) {
   bool isSplit = llvm::any_of(
       axes, [](const ShardingAxis &axis) { return axis.splitsBatch; });
   if (plan.getEvaluatesRows() && !isSplit)
-    axes.push_back({builder.getStringAttr(kRowAxis), plan.getBatch(),
-                    /*splitsBatch=*/true, /*at=*/0, /*isLocal=*/true});
+    axes.push_back(getRowAxis(plan.getContext(), plan.getBatch()));
   return ShardingAxes(axes);
 }
 

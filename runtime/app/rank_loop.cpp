@@ -243,21 +243,26 @@ RankLoop::evaluateOver(const std::vector<int64_t> &batches) {
   return combine(*result, /*isMean=*/!plan.mixesRows.empty());
 }
 
-void RankLoop::noteBad(int64_t batch, const runtime::EvalResult &result) {
-  if (result.isBad && progress_)
+/// Evaluates over the rows of one batch; leaves it out if it has an id that is
+/// out of range. Returns nothing if the run stops.
+std::optional<runtime::EvalResult> RankLoop::evaluateAlone(int64_t batch) {
+  auto result = evaluateOver({batch});
+  if (!result)
+    return std::nullopt;
+  nonFiniteSteps_.look(batch, *result);
+  if (result->isBad && progress_)
     progress_->note(fmt::format("evaluation, batch {}: left out: {}", batch + 1,
-                                result.skipped));
+                                result->skipped));
+  return result;
 }
 
 /// Returns the batches without an id that is out of range.
 std::optional<std::vector<int64_t>> RankLoop::leaveBadOut() {
   std::vector<int64_t> good;
   for (int64_t batch = 0; batch < countEvalBatches(); ++batch) {
-    auto result = evaluateOver({batch});
+    auto result = evaluateAlone(batch);
     if (!result)
       return std::nullopt;
-    nonFiniteSteps_.look(batch, *result);
-    noteBad(batch, *result);
     if (!result->isBad)
       good.push_back(batch);
   }
@@ -300,11 +305,9 @@ std::optional<RankLoop::Evaluated> RankLoop::evaluateBatches() {
   double sum = 0;
   int64_t counted = 0;
   for (int64_t batch = 0; batch < countEvalBatches(); ++batch) {
-    auto result = evaluateOver({batch});
+    auto result = evaluateAlone(batch);
     if (!result)
       return std::nullopt;
-    nonFiniteSteps_.look(batch, *result);
-    noteBad(batch, *result);
     evaluated.bad += result->isBad;
     if (result->skipped.empty()) {
       sum += result->loss;

@@ -102,7 +102,7 @@ private:
   std::optional<Evaluated> evaluateRows();
   std::optional<Evaluated> evaluateBatches();
   std::optional<std::vector<int64_t>> leaveBadOut();
-  void noteBad(int64_t batch, const runtime::EvalResult &result);
+  std::optional<runtime::EvalResult> evaluateAlone(int64_t batch);
   void takeParameters();
   void writeOutputs();
   void summarize();

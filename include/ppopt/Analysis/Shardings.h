@@ -26,6 +26,10 @@ struct ShardingAxis {
 /// The name of the axis of single rows.
 inline constexpr llvm::StringLiteral kRowAxis = "each_row";
 
+/// Returns an axis that cuts a batch of `rows` rows into single ones: no rank
+/// has a coordinate on it.
+ShardingAxis getRowAxis(MLIRContext *context, int64_t rows);
+
 /// Some of the axes, by number: bit i is axis i.
 using AxisSet = uint32_t;
 

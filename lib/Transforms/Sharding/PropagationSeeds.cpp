@@ -18,11 +18,6 @@ FailureOr<int64_t> pp::getModelBatch(func::FuncOp entry) {
          failure();
 }
 
-ShardingAxis pp::getRowAxis(MLIRContext *context, int64_t rows) {
-  return {StringAttr::get(context, kRowAxis), rows, /*splitsBatch=*/true,
-          /*at=*/0, /*isLocal=*/true};
-}
-
 /// Returns how an input is cut: its rows over the batch axes, and as its author
 /// wrote.
 static FailureOr<Sharding> getInputSharding(const ShardingAxes &axes,

@@ -18,10 +18,6 @@ namespace mlir::pp {
 /// error if there is none.
 FailureOr<int64_t> getModelBatch(func::FuncOp entry);
 
-/// Returns an axis that cuts a batch of `rows` rows into single ones: no rank
-/// has a coordinate on it.
-ShardingAxis getRowAxis(MLIRContext *context, int64_t rows);
-
 /// Finds for every value of an entry in phase train how it is cut, and for
 /// every op how it cuts its loops and what it reads its operands as. Changes
 /// nothing.
