@@ -147,6 +147,7 @@ static void addVerifier(Phase phase, OpPassManager &manager) {
     return;
   case Phase::Kernels:
     manager.addPass(createVerifyKernels());
+    manager.addPass(createVerifyProgram());
     return;
   case Phase::Placed:
   case Phase::Train:

@@ -2,8 +2,8 @@
 
 #include "program/program.h"
 
+#include "check/check_program.h"
 #include "ppopt/runtime.h"
-#include "program/check_program.h"
 #include "program/read_fields.h"
 
 namespace ppopt::runtime {
@@ -40,8 +40,9 @@ void checkVersion(const Json &document) {
 
 Program readDocument(const Json &document) {
   Program program;
-  readValue(document, Path(), program, {});
-  checkProgram(program);
+  Path root;
+  readValue(document, root, program, {});
+  checkProgram(program, root);
   return program;
 }
 

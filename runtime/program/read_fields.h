@@ -8,7 +8,7 @@
 #ifndef PPOPT_RUNTIME_PROGRAM_READ_FIELDS_H
 #define PPOPT_RUNTIME_PROGRAM_READ_FIELDS_H
 
-#include "program/path.h"
+#include "check/check_fields.h"
 #include "schema/visit.h"
 
 #include <nlohmann/json.hpp>
@@ -30,11 +30,7 @@ inline int64_t readInteger(const Json &json, const Path &path,
   if (!fits)
     path.fail("is not an integer");
   int64_t number = json.get<int64_t>();
-  if (number < limits.least || number > limits.most)
-    path.fail(limits.most == INT64_MAX
-                  ? fmt::format("is {}, less than {}", number, limits.least)
-                  : fmt::format("is {}, not in [{}, {}]", number, limits.least,
-                                limits.most));
+  checkLimits(number, path, limits);
   return number;
 }
 

@@ -110,6 +110,15 @@ static void checkNative(mlir::ModuleOp module) {
   require(native && !verifyModule(*native, &errs()), "the LLVM IR is wrong");
 }
 
+/// A compiler that finds its own defect has one.
+static void refuseDefects(mlir::MLIRContext &context) {
+  context.getDiagEngine().registerHandler([](mlir::Diagnostic &diagnostic) {
+    std::string text = diagnostic.str();
+    require(!StringRef(text).contains("please report"), text);
+    return mlir::failure(); // for the other handlers
+  });
+}
+
 /// Runs the phases up to `last`; a failure must have said why.
 static bool advance(Compilation &compilation, Phase last) {
   if (succeeded(compilation.run(last)))
@@ -137,6 +146,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     require(compilation.hasErrors(), "the model was refused without an error");
     return 0;
   }
+  refuseDefects(*compilation.getModule().getContext());
   chooseWithinMemory(compilation, *arguments, *plan, nulls());
   chooseSchedule(compilation, *plan, nulls());
   if (!advance(compilation, Phase::Scheduled))

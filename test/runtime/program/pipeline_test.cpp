@@ -68,7 +68,7 @@ const Wrong wrongTransfers[] = {
     {"/places/0/actions/17/axes/0", "\"dp\"",
      "places[0].actions[17].among is there, and pp is not one of the axes"},
     {"/places/1/actions/7/channel", "1",
-     "actions: message 0 from place 0 to place 1 on channel 0 is x0 of "
+     "actions has, as message 0 from place 0 to place 1 on channel 0, x0 of "
      "microbatch 0 where it is sent and nothing where it is received"},
 };
 INSTANTIATE_TEST_SUITE_P(All, PipelineErrors,
@@ -84,9 +84,10 @@ TEST(PipelineErrors, OrdersThatDiffer) {
   ASSERT_EQ(receives.size(), 3u);
   std::swap(*receives[1], *receives[2]);
   EXPECT_EQ(errorOf(document),
-            "program: actions: message 1 from place 0 to place 1 on channel 0 "
-            "is x0 of microbatch 1 where it is sent and x0 of microbatch 2 "
-            "where it is received; the executable does not fit its runtime: "
+            "program: actions has, as message 1 from place 0 to place 1 on "
+            "channel 0, x0 of microbatch 1 where it is sent and x0 of "
+            "microbatch 2 where it is received; the executable does not fit "
+            "its runtime: "
             "compile it again");
 }
 

@@ -1,6 +1,6 @@
 //===- check_program.cpp - Whether a program contradicts itself -----------===//
 
-#include "program/check_program.h"
+#include "check/check_program.h"
 
 #include "geometry/axes.h"
 #include "ppopt/runtime.h"
@@ -70,7 +70,7 @@ public:
   explicit Checker(Program &program)
       : program(program), places(program.plan.places()) {}
 
-  void check();
+  void check(const Path &root);
 
 private:
   void checkPlan(const Path &path) const;
@@ -431,8 +431,8 @@ void PlaceChecker::check() {
   checkOwned(path["owned"]);
 }
 
-void Checker::check() {
-  Path root, transfers = root["transfers"];
+void Checker::check(const Path &root) {
+  Path transfers = root["transfers"];
   checkPlan(root["plan"]);
   each(program.stages, root["stages"], [&](size_t i, const Path &path) {
     checkIndex(program.stages[i].place, places, path["place"]);
@@ -475,7 +475,7 @@ void Checker::check() {
   });
   checkTaskCollectives(program, root["collectives"]);
   checkShardsMatch(program, root["places"]);
-  checkTransfersMatch(program);
+  checkTransfersMatch(program, root);
   bool isLocal = program.plan.launch == Launch::local;
   if (isLocal != program.local.has_value())
     root["local"].fail(isLocal ? "is missing"
@@ -489,6 +489,8 @@ void Checker::check() {
 
 } // namespace
 
-void checkProgram(Program &program) { Checker(program).check(); }
+void checkProgram(Program &program, const Path &root) {
+  Checker(program).check(root);
+}
 
 } // namespace ppopt::runtime

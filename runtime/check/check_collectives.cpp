@@ -1,6 +1,6 @@
 //===- check_collectives.cpp - Whether collectives of tasks are right -----===//
 
-#include "program/check_program.h"
+#include "check/check_program.h"
 
 #include "geometry/axes.h"
 

@@ -1,17 +1,17 @@
 //===- check_program.h - Whether a program contradicts itself -------------===//
 
-#ifndef PPOPT_RUNTIME_PROGRAM_CHECK_PROGRAM_H
-#define PPOPT_RUNTIME_PROGRAM_CHECK_PROGRAM_H
+#ifndef PPOPT_RUNTIME_CHECK_CHECK_PROGRAM_H
+#define PPOPT_RUNTIME_CHECK_CHECK_PROGRAM_H
 
-#include "program/path.h"
+#include "check/path.h"
 #include "schema/program.h"
 
 namespace ppopt::runtime {
 
 /// Checks what the fields' types and limits do not say, and completes the
-/// actions: numbers the operations, and tells waits what they wait for. Throws
-/// Error.
-void checkProgram(schema::Program &program);
+/// actions: numbers the operations, and tells waits what they wait for. `root`
+/// is the document. Throws Error.
+void checkProgram(schema::Program &program, const Path &root);
 
 /// Checks the lists of a place, or of the local launch (`own` is null), and
 /// numbers their operations through both.
@@ -21,7 +21,7 @@ void checkActions(const schema::Program &program, const schema::Place *own,
 
 /// Checks that sends and receives between each two places match, message by
 /// message.
-void checkTransfersMatch(const schema::Program &program);
+void checkTransfersMatch(const schema::Program &program, const Path &root);
 
 /// Checks the group of a collective or a shard on a place. The object that has
 /// its `axes` and `among` is at `path`.
@@ -60,4 +60,4 @@ void checkIndex(int64_t index, size_t count, const Path &path,
 
 } // namespace ppopt::runtime
 
-#endif // PPOPT_RUNTIME_PROGRAM_CHECK_PROGRAM_H
+#endif // PPOPT_RUNTIME_CHECK_CHECK_PROGRAM_H

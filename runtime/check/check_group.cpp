@@ -1,6 +1,6 @@
 //===- check_group.cpp - Whether groups of ranks and shards are right -----===//
 
-#include "program/check_program.h"
+#include "check/check_program.h"
 
 #include "geometry/axes.h"
 

@@ -1,7 +1,7 @@
 //===- path.h - Where in the document a check fails -----------------------===//
 
-#ifndef PPOPT_RUNTIME_PROGRAM_PATH_H
-#define PPOPT_RUNTIME_PROGRAM_PATH_H
+#ifndef PPOPT_RUNTIME_CHECK_PATH_H
+#define PPOPT_RUNTIME_CHECK_PATH_H
 
 #include "base/error.h"
 
@@ -16,7 +16,8 @@ namespace ppopt::runtime {
 class Path {
 public:
   Path() = default;
-  /// A document other than a program. `advice` says what to do if it is wrong.
+  /// A document other than an executable's program. `advice` says what to do if
+  /// it is wrong. Without both, errors are only where and what.
   Path(const char *document, const char *advice)
       : document(document), advice(advice) {}
 
@@ -37,8 +38,11 @@ public:
     while (root->outer)
       root = root->outer;
     std::string where = text();
-    throw Error("{}: {} {}; {}", root->document,
-                where.empty() ? "the document" : where, what, root->advice);
+    if (where.empty())
+      where = "the document";
+    if (!root->document)
+      throw Error("{} {}", where, what);
+    throw Error("{}: {} {}; {}", root->document, where, what, root->advice);
   }
 
 private:
@@ -56,4 +60,4 @@ private:
 
 } // namespace ppopt::runtime
 
-#endif // PPOPT_RUNTIME_PROGRAM_PATH_H
+#endif // PPOPT_RUNTIME_CHECK_PATH_H

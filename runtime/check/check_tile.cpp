@@ -1,6 +1,6 @@
 //===- check_tile.cpp - Whether the tile of a parameter is right ----------===//
 
-#include "program/check_program.h"
+#include "check/check_program.h"
 
 #include "geometry/axes.h"
 

@@ -1,6 +1,6 @@
 //===- check_actions.cpp - Whether a program's actions are right ----------===//
 
-#include "program/check_program.h"
+#include "check/check_program.h"
 
 #include "geometry/axes.h"
 #include "ppopt/runtime.h"
@@ -334,8 +334,8 @@ std::string describeMessage(const Program &program,
                      action.microbatch);
 }
 
-void checkMatch(const Program &program, const char *list, Messages &sent,
-                Messages &received) {
+void checkMatch(const Program &program, Messages &sent, Messages &received,
+                const Path &list) {
   for (const auto &[queue, messages] : sent)
     received[queue]; // also queues from which nothing is received
   for (const auto &[queue, receives] : received) {
@@ -344,12 +344,11 @@ void checkMatch(const Program &program, const char *list, Messages &sent,
       std::string left = describeMessage(program, sends, i);
       std::string right = describeMessage(program, receives, i);
       if (left != right)
-        throw Error(
-            "program: {}: message {} from place {} to place {} on channel "
-            "{} is {} where it is sent and {} where it is received; "
-            "the executable does not fit its runtime: compile it again",
-            list, i, std::get<0>(queue), std::get<1>(queue), std::get<2>(queue),
-            left, right);
+        list.fail(fmt::format(
+            "has, as message {} from place {} to place {} on channel {}, {} "
+            "where it is sent and {} where it is received",
+            i, std::get<0>(queue), std::get<1>(queue), std::get<2>(queue), left,
+            right));
     }
   }
 }
@@ -382,14 +381,14 @@ void checkActions(const Program &program, const Place *own,
   checkParts(evalActions, path["eval_actions"]);
 }
 
-void checkTransfersMatch(const Program &program) {
+void checkTransfersMatch(const Program &program, const Path &root) {
   Messages sent, received, evalSent, evalReceived;
   for (const Place &place : program.places) {
     collect(place, place.actions, sent, received);
     collect(place, place.evalActions, evalSent, evalReceived);
   }
-  checkMatch(program, "actions", sent, received);
-  checkMatch(program, "eval_actions", evalSent, evalReceived);
+  checkMatch(program, sent, received, root["actions"]);
+  checkMatch(program, evalSent, evalReceived, root["eval_actions"]);
 }
 
 } // namespace ppopt::runtime

@@ -1,0 +1,41 @@
+//===- VerifyProgram.cpp - Checks the program that a module becomes -------===//
+//
+// The runtime refuses a document that contradicts itself, when a run starts.
+// Here such a program is not compiled.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Program/Passes.h"
+#include "ppopt/Program/Program.h"
+
+#include "check/contradiction.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_VERIFYPROGRAM
+#include "ppopt/Program/Passes.h.inc"
+} // namespace mlir::pp
+
+namespace {
+
+struct VerifyProgram : pp::impl::VerifyProgramBase<VerifyProgram> {
+  void runOnOperation() override {
+    // The names of an executable are not checked.
+    FailureOr<schema::Program> program =
+        buildProgram(getOperation(), PlanOptions());
+    if (failed(program))
+      return signalPassFailure();
+    std::string wrong = ::ppopt::runtime::findContradiction(*program);
+    if (!wrong.empty()) {
+      getOperation().emitError("the program's ")
+          << wrong << ": a run of it would not start. This is a defect of "
+          << "ppopt: please report it with the model and the flags";
+      return signalPassFailure();
+    }
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace
