@@ -7,6 +7,7 @@
 
 namespace ppopt {
 
+extern const Command importCommand;
 extern const Command compileCommand;
 extern const Command planCommand;
 extern const Command machineCommand;

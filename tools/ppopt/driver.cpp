@@ -20,12 +20,12 @@
 using namespace llvm;
 using namespace ppopt;
 
-static const Command *const commands[] = {&compileCommand,  &planCommand,
-                                          &machineCommand,  &plotCommand,
-                                          &modelGptCommand, &modelMlpCommand};
+static const Command *const commands[] = {
+    &importCommand, &compileCommand,  &planCommand,    &machineCommand,
+    &plotCommand,   &modelGptCommand, &modelMlpCommand};
 
-static constexpr StringRef topics[] = {"compile", "plan", "machine",
-                                       "plot",    "opt",  "model"};
+static constexpr StringRef topics[] = {"import", "compile", "plan", "machine",
+                                       "plot",   "opt",     "model"};
 
 static constexpr StringRef overviewFlags[] = {"--help", "--version"};
 
@@ -34,6 +34,9 @@ static void printOverview(raw_ostream &out) {
          ": compiles a model and a parallel plan to a training executable\n"
          "\n"
          "usage:\n"
+         "  ppopt import MODEL.pt2 -o FILE        "
+      << importCommand.summary
+      << "\n"
          "  ppopt compile MODEL -o FILE [flags]   "
       << compileCommand.summary
       << "\n"

@@ -1,0 +1,78 @@
+//===- Import.h - Models of torch.export ----------------------------------===//
+
+#ifndef PPOPT_IMPORT_IMPORT_H
+#define PPOPT_IMPORT_IMPORT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mlir::pp {
+
+namespace pt2 {
+class Archive;
+struct StoredTensor;
+} // namespace pt2
+
+/// The loss that is added to a graph that has none.
+enum class ImportLoss { None, CrossEntropy, Mse, Bce };
+
+struct ImportOptions {
+  std::string path; ///< of the archive
+  ImportLoss loss = ImportLoss::None;
+  std::string targets = "targets"; ///< the input that `loss` adds
+  /// Only look whether all ops are supported: no module is made.
+  bool onlyChecks = false;
+};
+
+/// An input of the model, for what is printed.
+struct ImportedInput {
+  std::string name;
+  RankedTensorType type;
+};
+
+/// A parameter of the model, where its initial value is, and the other names
+/// under which PyTorch's state_dict has it.
+struct ImportedParameter {
+  std::string name;
+  std::string value; ///< its name in the graph
+  std::vector<std::string> otherNames;
+  std::shared_ptr<pt2::StoredTensor> tensor;
+};
+
+class ImportedModel {
+public:
+  ImportedModel();
+  ~ImportedModel();
+  ImportedModel(ImportedModel &&);
+  ImportedModel &operator=(ImportedModel &&);
+
+  OwningOpRef<ModuleOp> module;
+  std::vector<ImportedInput> inputs;
+  std::vector<ImportedParameter> parameters;
+  std::string torchVersion;
+  /// What a user should know: outputs that were dropped, an export in
+  /// evaluation mode.
+  std::vector<std::string> notes;
+
+  std::unique_ptr<pt2::Archive> archive;
+};
+
+/// Makes a model of an archive of torch.export.save. Emits errors at the lines
+/// of Python that the archive names; all ops that are not supported at once.
+FailureOr<ImportedModel> importModel(MLIRContext *context,
+                                     const ImportOptions &options);
+
+/// Writes the parameters' values as safetensors. Returns an error's text, or
+/// nothing.
+std::string writeWeights(const ImportedModel &model, llvm::StringRef path);
+
+/// Returns the reference of supported ops in Markdown.
+std::string listImportOps();
+
+} // namespace mlir::pp
+
+#endif // PPOPT_IMPORT_IMPORT_H

@@ -1,0 +1,484 @@
+//===- BuildElementwise.cpp - Elementwise ops and casts -------------------===//
+
+#include "Emitter.h"
+
+#include <cmath>
+
+using namespace llvm;
+using namespace mlir;
+using namespace mlir::pp;
+using namespace mlir::pp::pt2;
+
+using Values = std::vector<Value>;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+/// The type in which an op of two numbers is computed: its result's, or of a
+/// comparison that of its operands.
+Dtype commonType(OpCall &call) {
+  Dtype type = call.tensor("self").type;
+  if (call.isTensor("other")) {
+    const Tensor &other = call.tensor("other");
+    // A tensor without dimensions is promoted like a number of its kind.
+    Dtype self = type;
+    auto isWeak = [&](const Tensor &one, const Tensor &than) {
+      return one.getRank() == 0 && than.getRank() > 0 &&
+             (pt2::isFloat(than.type) ||
+              (!pt2::isFloat(one.type) && than.type != Dtype::boolean));
+    };
+    if (isWeak(other, call.tensor("self")))
+      return self;
+    if (isWeak(call.tensor("self"), other))
+      return other.type;
+    return promote(self, other.type);
+  }
+  if (pt2::isFloat(type))
+    return type;
+  if (!call.isIntegral("other"))
+    return Dtype::f32;
+  return type == Dtype::boolean ? Dtype::i64 : type;
+}
+
+template <typename Op> Values buildBinary(OpCall &call, Emitter &emit) {
+  Dtype type = call.result().type;
+  Value a = emit.operand(call, "self", type),
+        b = emit.operand(call, "other", type);
+  return {emit.make<Op>(a, b)};
+}
+
+Values buildAdd(OpCall &call, Emitter &emit) {
+  Dtype type = call.result().type;
+  if (type == Dtype::boolean) {
+    Value sum = emit.add(emit.operand(call, "self", Dtype::i32),
+                         emit.operand(call, "other", Dtype::i32));
+    return {emit.toBoolean(sum)};
+  }
+  Value a = emit.operand(call, "self", type),
+        b = emit.scale(emit.operand(call, "other", type),
+                       call.number("alpha", 1));
+  return {emit.add(a, b)};
+}
+
+Values buildSub(OpCall &call, Emitter &emit) {
+  Dtype type = call.result().type;
+  Value a = emit.operand(call, "self", type),
+        b = emit.operand(call, "other", type);
+  double alpha = call.number("alpha", 1);
+  if (call.getOp().contains("rsub"))
+    return {emit.sub(b, emit.scale(a, alpha))};
+  return {emit.sub(a, emit.scale(b, alpha))};
+}
+
+Values buildMul(OpCall &call, Emitter &emit) {
+  if (call.result().type != Dtype::boolean)
+    return buildBinary<MulOp>(call, emit);
+  Value product = emit.mul(emit.operand(call, "self", Dtype::i32),
+                           emit.operand(call, "other", Dtype::i32));
+  return {emit.toBoolean(product)};
+}
+
+Values buildDiv(OpCall &call, Emitter &emit) {
+  StringRef rounding = call.text("rounding_mode", "");
+  bool rounds = !rounding.empty() || call.getOp().contains("floor_divide");
+  if (!rounds)
+    return buildBinary<DivOp>(call, emit);
+  Dtype type = call.result().type;
+  if (pt2::isFloat(type) || rounding == "floor" || rounding.empty()) {
+    call.fail("rounds a quotient of values that are not constant: only "
+              "rounding_mode='trunc' of integers is supported");
+    return {};
+  }
+  return buildBinary<DivOp>(call, emit);
+}
+
+Values buildPow(OpCall &call, Emitter &emit) {
+  Dtype type = call.result().type;
+  if (!call.isTensor("self") || call.isTensor("exponent") ||
+      !pt2::isFloat(type)) {
+    call.fail("raises to a power that is no number: only a float tensor to the "
+              "power of a number is supported");
+    return {};
+  }
+  Value x = emit.operand(call, "self", type);
+  double exponent = call.number("exponent");
+  if (exponent == 0.5)
+    return {emit.make<SqrtOp>(x)};
+  if (exponent == -0.5)
+    return {emit.make<RsqrtOp>(x)};
+  double magnitude = std::fabs(exponent);
+  constexpr int most = 64;
+  if (magnitude != std::floor(magnitude) || magnitude > most) {
+    call.fail("raises to the power of " + std::to_string(exponent) +
+              ": only whole exponents up to 64, 0.5 and -0.5 are supported");
+    return {};
+  }
+  if (exponent == 0)
+    return {emit.constant(HostTensor::splat(type, call.result().shape, {1}))};
+  // By squaring, from the highest bit down.
+  auto whole = uint64_t(magnitude);
+  Value power = x;
+  for (int bit = int(Log2_64(whole)) - 1; bit >= 0; --bit) {
+    power = emit.mul(power, power);
+    if (whole >> bit & 1)
+      power = emit.mul(power, x);
+  }
+  if (exponent < 0)
+    power = emit.div(emit.number(type, 1), power);
+  return {power};
+}
+
+/// A float function of `self`.
+template <typename Op> Values buildUnary(OpCall &call, Emitter &emit) {
+  return {emit.make<Op>(emit.operand(call, "self", call.result().type))};
+}
+
+Values buildNeg(OpCall &call, Emitter &emit) {
+  Dtype type = call.result().type;
+  Value x = emit.operand(call, "self", type);
+  return {pt2::isFloat(type) ? emit.make<NegOp>(x)
+                             : emit.sub(emit.number(type, 0), x)};
+}
+
+Values buildAbs(OpCall &call, Emitter &emit) {
+  Dtype type = call.result().type;
+  Value x = emit.operand(call, "self", type);
+  if (pt2::isFloat(type))
+    return {emit.make<AbsOp>(x)};
+  return {emit.make<MaximumOp>(x, emit.sub(emit.number(type, 0), x))};
+}
+
+Values buildSquare(OpCall &call, Emitter &emit) {
+  Value x = emit.operand(call, "self", call.result().type);
+  return {emit.mul(x, x)};
+}
+
+/// log(1 + x), right where x is small: with u = 1 + x rounded it is
+/// log(u) x / (u - 1). The gradient is that of the function, not the formula's.
+Values buildLog1p(OpCall &call, Emitter &emit) {
+  Dtype type = call.result().type;
+  Value x = emit.operand(call, "self", type);
+  if (auto exp = x.getDefiningOp<ExpOp>())
+    return {emit.make<SoftplusOp>(exp.getX())};
+  Value one = emit.number(type, 1), known = emit.make<DetachOp>(x),
+        sum = emit.add(one, known), rounded = emit.sub(sum, one);
+  Value isSmall =
+      emit.compare(ComparePredicate::Eq, rounded, emit.number(type, 0));
+  Value log = emit.mul(emit.make<LogOp>(sum),
+                       emit.div(known, emit.select(isSmall, one, rounded)));
+  Value value = emit.select(isSmall, known, log);
+  return {emit.add(value, emit.div(emit.sub(x, known), sum))};
+}
+
+Values buildReciprocal(OpCall &call, Emitter &emit) {
+  Dtype type = call.result().type;
+  return {emit.div(emit.number(type, 1), emit.operand(call, "self", type))};
+}
+
+//===----------------------------------------------------------------------===//
+// Activations
+//===----------------------------------------------------------------------===//
+
+Values buildGelu(OpCall &call, Emitter &emit) {
+  StringRef form = call.text("approximate", "none");
+  Value x = emit.operand(call, "self", call.result().type);
+  return {emit.make<GeluOp>(x.getType(), x, /*tanh=*/form == "tanh")};
+}
+
+Values buildSilu(OpCall &call, Emitter &emit) {
+  Value x = emit.operand(call, "self", call.result().type);
+  return {emit.make<SiluOp>(x)};
+}
+
+/// x where x > 0, `below` elsewhere.
+Value abovePositive(Emitter &emit, Value x, Value below) {
+  Value zero = emit.number(Emitter::typeOf(x), 0);
+  return emit.select(emit.compare(ComparePredicate::Gt, x, zero), x, below);
+}
+
+Values buildLeakyRelu(OpCall &call, Emitter &emit) {
+  Value x = emit.operand(call, "self", call.result().type);
+  return {abovePositive(emit, x,
+                        emit.scale(x, call.number("negative_slope", 0.01)))};
+}
+
+Values buildElu(OpCall &call, Emitter &emit) {
+  Dtype type = call.result().type;
+  Value x = emit.operand(call, "self", type);
+  double alpha = call.number("alpha", 1), scale = call.number("scale", 1),
+         input = call.number("input_scale", 1);
+  // Where x is positive its exponential is not used: it must not be infinite,
+  // which would make a gradient NaN.
+  Value zero = emit.number(type, 0);
+  Value negative = emit.make<MinimumOp>(emit.scale(x, input), zero);
+  Value below = emit.sub(emit.make<ExpOp>(negative), emit.number(type, 1));
+  return {emit.scale(abovePositive(emit, x, emit.scale(below, alpha)), scale)};
+}
+
+Values buildSoftplus(OpCall &call, Emitter &emit) {
+  Value x = emit.operand(call, "self", call.result().type);
+  double beta = call.number("beta", 1);
+  // Above the threshold PyTorch gives x itself, which differs by rounding only.
+  Value y = emit.make<SoftplusOp>(emit.scale(x, beta));
+  return {emit.scale(y, 1 / beta)};
+}
+
+/// min(max(x, low), high); the gradient is 1 from bound to bound.
+Value clampTo(Emitter &emit, Value x, std::optional<double> low,
+              std::optional<double> high) {
+  Dtype type = Emitter::typeOf(x);
+  if (low) {
+    Value bound = emit.number(type, *low);
+    x = emit.select(emit.compare(ComparePredicate::Lt, x, bound), bound, x);
+  }
+  if (high) {
+    Value bound = emit.number(type, *high);
+    x = emit.select(emit.compare(ComparePredicate::Gt, x, bound), bound, x);
+  }
+  return x;
+}
+
+Values buildClamp(OpCall &call, Emitter &emit) {
+  Value x = emit.operand(call, "self", call.result().type);
+  std::optional<double> low, high;
+  for (StringRef name : {"min", "max", "min_val", "max_val"}) {
+    if (!call.has(name))
+      continue;
+    if (call.isTensor(name)) {
+      call.fail("has bounds that are tensors: give numbers");
+      return {};
+    }
+    (name.starts_with("min") ? low : high) = call.number(name);
+  }
+  if (call.getOp().contains("hardtanh")) {
+    low = low.value_or(-1);
+    high = high.value_or(1);
+  } else if (call.getOp().contains("relu6")) {
+    low = 0;
+    high = 6;
+  } else if (call.getOp().contains("clamp_min")) {
+    high.reset();
+  }
+  return {clampTo(emit, x, low, high)};
+}
+
+Values buildHardSigmoid(OpCall &call, Emitter &emit) {
+  Dtype type = call.result().type;
+  Value x = emit.operand(call, "self", type);
+  Value y = clampTo(emit, emit.add(x, emit.number(type, 3)), 0, 6);
+  y = emit.div(y, emit.number(type, 6));
+  return {call.getOp().contains("hardswish") ? emit.mul(x, y) : y};
+}
+
+Values buildMish(OpCall &call, Emitter &emit) {
+  Value x = emit.operand(call, "self", call.result().type);
+  return {emit.mul(x, emit.make<TanhOp>(emit.make<SoftplusOp>(x)))};
+}
+
+Values buildLogSigmoid(OpCall &call, Emitter &emit) {
+  Value x = emit.operand(call, "self", call.result().type);
+  return {emit.make<NegOp>(emit.make<SoftplusOp>(emit.make<NegOp>(x)))};
+}
+
+Values buildGlu(OpCall &call, Emitter &emit) {
+  Value x = emit.operand(call, "self", call.result().type);
+  int64_t dim = call.dim("dim", Emitter::rankOf(x), -1),
+          half = call.result().shape[dim];
+  Value a = emit.sliceDim(x, dim, 0, half),
+        b = emit.sliceDim(x, dim, half, half);
+  return {emit.mul(a, emit.make<SigmoidOp>(b))};
+}
+
+//===----------------------------------------------------------------------===//
+// Booleans
+//===----------------------------------------------------------------------===//
+
+template <ComparePredicate predicate>
+Values buildCompare(OpCall &call, Emitter &emit) {
+  Dtype type = commonType(call);
+  if (type == Dtype::boolean)
+    type = Dtype::i32;
+  Value a = emit.operand(call, "self", type),
+        b = emit.operand(call, "other", type);
+  return {emit.compare(predicate, a, b)};
+}
+
+bool isBoolean(OpCall &call) {
+  if (call.result().type == Dtype::boolean)
+    return true;
+  call.fail("works on bits of integers that are not constant: only booleans "
+            "are supported");
+  return false;
+}
+
+Values buildAnd(OpCall &call, Emitter &emit) {
+  if (!isBoolean(call))
+    return {};
+  auto operand = [&](StringRef name) {
+    return emit.toInteger(emit.operand(call, name, Dtype::boolean));
+  };
+  return {emit.toBoolean(emit.mul(operand("self"), operand("other")))};
+}
+
+Values buildOr(OpCall &call, Emitter &emit) {
+  if (!isBoolean(call))
+    return {};
+  auto operand = [&](StringRef name) {
+    return emit.toInteger(emit.operand(call, name, Dtype::boolean));
+  };
+  bool isXor = call.getOp().contains("xor");
+  Value a = operand("self"), b = operand("other");
+  return {isXor ? emit.compare(ComparePredicate::Ne, a, b)
+                : emit.toBoolean(emit.add(a, b))};
+}
+
+Values buildNot(OpCall &call, Emitter &emit) {
+  if (!isBoolean(call))
+    return {};
+  Value x = emit.operand(call, "self", Dtype::boolean);
+  return {emit.compare(ComparePredicate::Eq, emit.toInteger(x),
+                       emit.number(Dtype::i32, 0))};
+}
+
+Values buildIsNan(OpCall &call, Emitter &emit) {
+  Value x = emit.value(call.tensor("self"));
+  return {emit.compare(ComparePredicate::Ne, x, x)};
+}
+
+Values buildIsInf(OpCall &call, Emitter &emit) {
+  Dtype type = call.tensor("self").type;
+  if (!pt2::isFloat(type))
+    return {emit.constant(HostTensor(Dtype::boolean, call.result().shape))};
+  Value x = emit.make<AbsOp>(emit.value(call.tensor("self")));
+  return {emit.compare(ComparePredicate::Eq, x, emit.number(type, INFINITY))};
+}
+
+Values buildWhere(OpCall &call, Emitter &emit) {
+  Dtype type = call.result().type;
+  Value condition = emit.operand(call, "condition", Dtype::boolean);
+  Value a = emit.operand(call, "self", type),
+        b = emit.operand(call, "other", type);
+  return {emit.broadcastTo(emit.select(condition, a, b), call.result().shape)};
+}
+
+Values buildMaskedFill(OpCall &call, Emitter &emit) {
+  Dtype type = call.result().type;
+  Value mask = emit.operand(call, "mask", Dtype::boolean);
+  return {emit.select(mask, emit.operand(call, "value", type),
+                      emit.operand(call, "self", type))};
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+/// To another type or place, or to none.
+Values buildTo(OpCall &call, Emitter &emit) {
+  StringRef name = call.has("self") ? "self" : "input";
+  return {emit.operand(call, name, call.result().type)};
+}
+
+Values buildDetach(OpCall &call, Emitter &emit) {
+  Value x = emit.value(call.tensor("self"));
+  return {emit.make<DetachOp>(x)};
+}
+
+constexpr StringLiteral numbersOnly = "bounds that are tensors";
+
+const OpRow rows[] = {
+    {"aten.add.Tensor", buildAdd},
+    {"aten.add.Scalar", buildAdd},
+    {"aten.sub.Tensor", buildSub},
+    {"aten.sub.Scalar", buildSub},
+    {"aten.rsub.Tensor", buildSub},
+    {"aten.rsub.Scalar", buildSub},
+    {"aten.mul.Tensor", buildMul},
+    {"aten.mul.Scalar", buildMul},
+    {"aten.div.Tensor", buildDiv},
+    {"aten.div.Scalar", buildDiv},
+    {"aten.div.Tensor_mode", buildDiv, "rounding, except 'trunc' of integers"},
+    {"aten.div.Scalar_mode", buildDiv, "rounding, except 'trunc' of integers"},
+    {"aten.pow.Tensor_Scalar", buildPow,
+     "exponents other than 0.5, -0.5 and whole ones up to 64"},
+    {"aten.maximum.default", buildBinary<MaximumOp>},
+    {"aten.minimum.default", buildBinary<MinimumOp>},
+    {"aten.neg.default", buildNeg},
+    {"aten.abs.default", buildAbs},
+    {"aten.square.default", buildSquare},
+    {"aten.reciprocal.default", buildReciprocal},
+    {"aten.exp.default", buildUnary<ExpOp>},
+    {"aten.log.default", buildUnary<LogOp>},
+    {"aten.log1p.default", buildLog1p},
+    {"aten.sqrt.default", buildUnary<SqrtOp>},
+    {"aten.rsqrt.default", buildUnary<RsqrtOp>},
+    {"aten.tanh.default", buildUnary<TanhOp>},
+    {"aten.erf.default", buildUnary<ErfOp>},
+    {"aten.sigmoid.default", buildUnary<SigmoidOp>},
+    {"aten.relu.default", buildUnary<ReluOp>},
+    {"aten.gelu.default", buildGelu},
+    {"aten.silu.default", buildSilu},
+    {"aten.leaky_relu.default", buildLeakyRelu},
+    {"aten.elu.default", buildElu},
+    {"aten.softplus.default", buildSoftplus},
+    {"aten.clamp.default", buildClamp},
+    {"aten.clamp.Tensor", buildClamp, numbersOnly},
+    {"aten.clamp_min.default", buildClamp},
+    {"aten.clamp_max.default", buildClamp},
+    {"aten.clip.default", buildClamp},
+    {"aten.hardtanh.default", buildClamp},
+    {"aten.relu6.default", buildClamp},
+    {"aten.hardsigmoid.default", buildHardSigmoid},
+    {"aten.hardswish.default", buildHardSigmoid},
+    {"aten.mish.default", buildMish},
+    {"aten.log_sigmoid.default", buildLogSigmoid},
+    {"aten.glu.default", buildGlu},
+    {"aten.eq.Tensor", buildCompare<ComparePredicate::Eq>},
+    {"aten.eq.Scalar", buildCompare<ComparePredicate::Eq>},
+    {"aten.ne.Tensor", buildCompare<ComparePredicate::Ne>},
+    {"aten.ne.Scalar", buildCompare<ComparePredicate::Ne>},
+    {"aten.lt.Tensor", buildCompare<ComparePredicate::Lt>},
+    {"aten.lt.Scalar", buildCompare<ComparePredicate::Lt>},
+    {"aten.le.Tensor", buildCompare<ComparePredicate::Le>},
+    {"aten.le.Scalar", buildCompare<ComparePredicate::Le>},
+    {"aten.gt.Tensor", buildCompare<ComparePredicate::Gt>},
+    {"aten.gt.Scalar", buildCompare<ComparePredicate::Gt>},
+    {"aten.ge.Tensor", buildCompare<ComparePredicate::Ge>},
+    {"aten.ge.Scalar", buildCompare<ComparePredicate::Ge>},
+    {"aten.logical_and.default", buildAnd},
+    {"aten.bitwise_and.Tensor", buildAnd, "integers"},
+    {"aten.__and__.Tensor", buildAnd, "integers"},
+    {"aten.logical_or.default", buildOr},
+    {"aten.logical_xor.default", buildOr},
+    {"aten.bitwise_or.Tensor", buildOr, "integers"},
+    {"aten.bitwise_xor.Tensor", buildOr, "integers"},
+    {"aten.__or__.Tensor", buildOr, "integers"},
+    {"aten.__xor__.Tensor", buildOr, "integers"},
+    {"aten.logical_not.default", buildNot},
+    {"aten.bitwise_not.default", buildNot, "integers"},
+    {"aten.isnan.default", buildIsNan},
+    {"aten.isinf.default", buildIsInf},
+    {"aten.where.self", buildWhere},
+    {"aten.where.ScalarOther", buildWhere},
+    {"aten.where.ScalarSelf", buildWhere},
+    {"aten.where.Scalar", buildWhere},
+    {"aten.masked_fill.Scalar", buildMaskedFill},
+    {"aten.masked_fill.Tensor", buildMaskedFill},
+    {"aten.to.dtype", buildTo},
+    {"aten.to.dtype_layout", buildTo},
+    {"aten.to.device", buildTo},
+    {"aten.to.other", buildTo},
+    {"aten.type_as.default", buildTo},
+    {"aten._to_copy.default", buildTo},
+    {"aten.clone.default", buildTo},
+    {"aten.contiguous.default", buildTo},
+    {"aten.alias.default", buildTo},
+    {"aten.lift_fresh_copy.default", buildTo},
+    {"aten.detach.default", buildDetach},
+};
+
+} // namespace
+
+ArrayRef<OpRow> pt2::elementwiseRows() { return rows; }

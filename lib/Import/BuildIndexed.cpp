@@ -1,0 +1,662 @@
+//===- BuildIndexed.cpp - Embeddings, gathers and indices -----------------===//
+//
+// A gather is made in the form that can be split over the batch, if there is
+// one: constant indices become slices, computed ones into a table that has no
+// batch an embedding, and all others a comparison with the positions, whose
+// element is picked.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BuildIndexed.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+#include <limits>
+
+using namespace llvm;
+using namespace mlir;
+using namespace mlir::pp;
+using namespace mlir::pp::pt2;
+
+using Results = std::vector<Value>;
+
+//===----------------------------------------------------------------------===//
+// Positions and picks
+//===----------------------------------------------------------------------===//
+
+Value pt2::positions(Emitter &emit, Dtype type, int64_t size,
+                     int64_t trailing) {
+  Shape shape(1 + trailing, 1);
+  shape[0] = size;
+  return emit.make<IotaOp>(emit.tensorType(type, shape), /*key=*/Value(),
+                           /*dim=*/int64_t(0), /*tile=*/TileAttr());
+}
+
+Value pt2::pick(Emitter &emit, Value isPicked, Value x, int64_t dim,
+                bool keepDims) {
+  bool isBoolean = Emitter::typeOf(x) == Dtype::boolean;
+  if (isBoolean)
+    x = emit.toInteger(x);
+  Value zero = emit.number(Emitter::typeOf(x), 0);
+  Value result = emit.reduce(ReduceKind::Sum, emit.select(isPicked, x, zero),
+                             {dim}, keepDims);
+  return isBoolean ? emit.toBoolean(result) : result;
+}
+
+Value pt2::firstMaximum(Emitter &emit, Value x, int64_t dim) {
+  int64_t size = Emitter::shapeOf(x)[dim];
+  Value last = emit.number(Dtype::i64, double(size - 1));
+  // The first one has the greatest distance to the end.
+  Value distance = emit.sub(
+      last, positions(emit, Dtype::i64, size, Emitter::rankOf(x) - 1 - dim));
+  Value most = emit.reduce(ReduceKind::Max, x, {dim}, /*keepDims=*/true);
+  Value none = emit.number(Dtype::i64, -1);
+  Value candidates =
+      emit.select(emit.compare(ComparePredicate::Eq, x, most), distance, none);
+  if (isFloat(Emitter::typeOf(x)))
+    candidates = emit.select(emit.compare(ComparePredicate::Ne, x, x), distance,
+                             candidates);
+  return emit.sub(last, emit.reduce(ReduceKind::Max, candidates, {dim},
+                                    /*keepDims=*/true));
+}
+
+Value pt2::pickAt(Emitter &emit, Value x, Value index, int64_t dim,
+                  bool keepDims) {
+  Value iota = positions(emit, Emitter::typeOf(index), Emitter::shapeOf(x)[dim],
+                         Emitter::rankOf(x) - 1 - dim);
+  return pick(emit, emit.compare(ComparePredicate::Eq, iota, index), x, dim,
+              keepDims);
+}
+
+Shape pt2::toLast(int64_t rank, int64_t dim) {
+  Shape perm;
+  for (int64_t each = 0; each < rank; ++each)
+    if (each != dim)
+      perm.push_back(each);
+  perm.push_back(dim);
+  return perm;
+}
+
+Shape pt2::fromLast(int64_t rank, int64_t dim) {
+  Shape perm;
+  for (int64_t each = 0; each < rank - 1; ++each)
+    perm.push_back(each);
+  perm.insert(perm.begin() + dim, rank - 1);
+  return perm;
+}
+
+//===----------------------------------------------------------------------===//
+// Gathers along one dimension
+//===----------------------------------------------------------------------===//
+
+/// More runs of consecutive indices than this are no slices: a slice's gradient
+/// is as large as what it is of, and a table has an embedding instead.
+static constexpr size_t kMostRuns = 256, kMostTableRuns = 4;
+
+namespace {
+/// An index tensor: a constant or a value.
+struct Index {
+  Shape shape;
+  std::optional<HostTensor> constant;
+  Value value;
+};
+
+struct Run {
+  int64_t begin, size;
+};
+} // namespace
+
+/// Whether the value depends on an input of the model: it may have the batch.
+static bool dependsOnInput(Value value) {
+  SmallPtrSet<Operation *, 32> seen;
+  SmallVector<Value> pending = {value};
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val().getDefiningOp();
+    if (!op)
+      return true;
+    if (seen.insert(op).second)
+      llvm::append_range(pending, op->getOperands());
+  }
+  return false;
+}
+
+/// Returns the tensor with size 1 in dimensions along which it is constant.
+static HostTensor collapse(HostTensor tensor) {
+  for (int64_t dim = 0; dim < tensor.getRank(); ++dim) {
+    bool isSame = true;
+    HostTensor::forEachIndex(tensor.getShape(), [&](ArrayRef<int64_t> index) {
+      Shape first(index);
+      first[dim] = 0;
+      isSame &= tensor.getInteger(index) == tensor.getInteger(first);
+    });
+    if (!isSame)
+      continue;
+    Shape shape(tensor.getShape());
+    shape[dim] = 1;
+    tensor = tensor.view(shape, tensor.getStrides());
+  }
+  return tensor;
+}
+
+static SmallVector<Run> findRuns(const HostTensor &index) {
+  SmallVector<Run> runs;
+  HostTensor::forEachIndex(index.getShape(), [&](ArrayRef<int64_t> at) {
+    int64_t id = index.getInteger(at);
+    if (!runs.empty() && runs.back().begin + runs.back().size == id)
+      ++runs.back().size;
+    else
+      runs.push_back({id, 1});
+  });
+  return runs;
+}
+
+/// The shape of `x` with `inserted` in place of dimension `dim`.
+static Shape replaceDim(Value x, int64_t dim, ArrayRef<int64_t> inserted) {
+  ArrayRef<int64_t> shape = Emitter::shapeOf(x);
+  Shape result(shape.take_front(dim));
+  llvm::append_range(result, inserted);
+  llvm::append_range(result, shape.drop_front(dim + 1));
+  return result;
+}
+
+/// x[…, index, …] by a slice per run of a constant index.
+static Value gatherBySlices(Emitter &emit, Value x, int64_t dim,
+                            const HostTensor &index, ArrayRef<Run> runs) {
+  SmallVector<Value> pieces;
+  for (Run run : runs)
+    pieces.push_back(emit.sliceDim(x, dim, run.begin, run.size));
+  return emit.reshape(emit.concat(pieces, dim),
+                      replaceDim(x, dim, index.getShape()));
+}
+
+/// x[…, index, …] by an embedding: x is a table of floats with rows `dim`.
+static Value gatherByEmbedding(Emitter &emit, Value x, int64_t dim, Value ids) {
+  int64_t rank = Emitter::rankOf(x), added = Emitter::rankOf(ids);
+  Shape perm = {dim};
+  for (int64_t each = 0; each < rank; ++each)
+    if (each != dim)
+      perm.push_back(each);
+  Value table = emit.transpose(x, perm);
+  ArrayRef<int64_t> columns = Emitter::shapeOf(table).drop_front();
+  Value rows = emit.make<EmbeddingOp>(
+      emit.reshape(table, {Emitter::shapeOf(table)[0], countElements(columns)}),
+      ids, /*key=*/Value(), /*tile=*/TileAttr());
+  Shape shape(Emitter::shapeOf(ids));
+  llvm::append_range(shape, columns);
+  // The dimensions of the ids go to where `dim` was.
+  Shape back;
+  for (int64_t each = 0; each < dim; ++each)
+    back.push_back(added + each);
+  for (int64_t each = 0; each < added; ++each)
+    back.push_back(each);
+  for (int64_t each = dim; each < rank - 1; ++each)
+    back.push_back(added + each);
+  return emit.transpose(emit.reshape(rows, shape), back);
+}
+
+/// x[…, ids, …] by comparison with the positions. The first `shared` dimensions
+/// of ids are those of x.
+static Value gatherByPositions(Emitter &emit, Value x, int64_t dim, Value ids,
+                               int64_t shared) {
+  ArrayRef<int64_t> from = Emitter::shapeOf(x);
+  ArrayRef<int64_t> index = Emitter::shapeOf(ids).drop_front(shared);
+  int64_t after = from.size() - 1 - dim;
+  Shape spread(from.take_front(dim)), idShape(Emitter::shapeOf(ids));
+  spread.append(index.size(), 1);
+  llvm::append_range(spread, from.drop_front(dim));
+  // Dimensions of x between the shared ones and `dim`.
+  idShape.insert(idShape.begin() + shared, dim - shared, 1);
+  idShape.append(1 + after, 1);
+  return pickAt(emit, emit.reshape(x, spread), emit.reshape(ids, idShape),
+                dim + int64_t(index.size()), /*keepDims=*/false);
+}
+
+/// x[…, index, …]: the dimensions of the index take the place of `dim`. What
+/// a constant index repeats is gathered once.
+static Value gatherDim(Emitter &emit, Value x, int64_t dim,
+                       const Index &index) {
+  bool isTable =
+      isFloat(Emitter::typeOf(x)) && (dim == 0 || !dependsOnInput(x));
+  Value ids = index.value, result;
+  if (index.constant) {
+    HostTensor distinct = collapse(*index.constant);
+    SmallVector<Run> runs = findRuns(distinct);
+    if (runs.size() <= (isTable ? kMostTableRuns : kMostRuns))
+      result = gatherBySlices(emit, x, dim, distinct, runs);
+    else
+      ids = emit.constant(distinct);
+  }
+  if (!result)
+    result = isTable ? gatherByEmbedding(emit, x, dim, ids)
+                     : gatherByPositions(emit, x, dim, ids, /*shared=*/0);
+  return emit.broadcastTo(result, replaceDim(x, dim, index.shape));
+}
+
+/// Reads an index into a dimension of `size`; a negative one counts from the
+/// end.
+static Index readIndex(OpCall &call, Emitter &emit, const Tensor &tensor,
+                       int64_t size) {
+  Index index{tensor.shape, std::nullopt, nullptr};
+  if (tensor.type == Dtype::boolean || tensor.type == Dtype::u8) {
+    call.fail("takes a boolean mask as an index, and how many elements it "
+              "selects is known only in the run; use torch.where or "
+              "masked_fill");
+    return index;
+  }
+  if (tensor.constant) {
+    HostTensor wrapped(Dtype::i64, tensor.shape);
+    HostTensor::forEachIndex(tensor.shape, [&](ArrayRef<int64_t> at) {
+      int64_t id = tensor.constant->getInteger(at);
+      if (id < -size || id >= size)
+        call.fail("has the index " + Twine(id) + " into a dimension of " +
+                  Twine(size));
+      wrapped.set(at, {0, id < 0 ? id + size : id});
+    });
+    index.constant = wrapped;
+    return index;
+  }
+  Value ids = tensor.value;
+  Dtype type = Emitter::typeOf(ids);
+  Value isNegative =
+      emit.compare(ComparePredicate::Lt, ids, emit.number(type, 0));
+  index.value = emit.select(
+      isNegative, emit.add(ids, emit.number(type, double(size))), ids);
+  return index;
+}
+
+//===----------------------------------------------------------------------===//
+// index.Tensor
+//===----------------------------------------------------------------------===//
+
+/// The index in the shape to which all are broadcast.
+static void broadcastIndex(Emitter &emit, Index &index,
+                           ArrayRef<int64_t> shape) {
+  if (index.constant)
+    index.constant = index.constant->broadcastTo(shape);
+  else
+    index.value = emit.broadcastTo(index.value, shape);
+  index.shape = Shape(shape);
+}
+
+/// Makes of several indices, one per dimension of `sizes`, the index into all
+/// these dimensions as one.
+static Index flattenIndices(Emitter &emit, ArrayRef<Index> indices,
+                            ArrayRef<int64_t> sizes) {
+  if (indices.size() == 1)
+    return indices.front();
+  Index flat{indices.front().shape, std::nullopt, nullptr};
+  if (llvm::all_of(indices, [](const Index &each) {
+        return each.constant.has_value();
+      })) {
+    HostTensor sum(Dtype::i64, flat.shape);
+    HostTensor::forEachIndex(flat.shape, [&](ArrayRef<int64_t> at) {
+      int64_t id = 0;
+      for (auto [index, size] : zip_equal(indices, sizes))
+        id = id * size + index.constant->getInteger(at);
+      sum.set(at, {0, id});
+    });
+    flat.constant = sum;
+    return flat;
+  }
+  for (auto [index, size] : zip_equal(indices, sizes)) {
+    Value ids = index.constant ? emit.constant(collapse(*index.constant))
+                               : emit.castTo(index.value, Dtype::i64);
+    flat.value = flat.value
+                     ? emit.add(emit.mul(flat.value,
+                                         emit.number(Dtype::i64, double(size))),
+                                ids)
+                     : ids;
+  }
+  flat.value = emit.broadcastTo(flat.value, flat.shape);
+  return flat;
+}
+
+/// Whether the index is 0, 1, … along its first dimension and nothing else, of
+/// all rows: x[arange(batch), …].
+static bool countsRows(const Index &index, int64_t rows) {
+  if (!index.constant || index.shape.empty() || index.shape[0] != rows)
+    return false;
+  bool isIota = true;
+  HostTensor::forEachIndex(index.shape, [&](ArrayRef<int64_t> at) {
+    isIota &= index.constant->getInteger(at) == at[0];
+  });
+  return isIota;
+}
+
+/// x[index, …] with an index per dimension or none. Where all indexed
+/// dimensions are adjacent, the indices' dimensions take their place, else they
+/// come first.
+static Results buildIndex(OpCall &call, Emitter &emit) {
+  const Tensor &self = call.tensor("self");
+  std::vector<const Tensor *> tensors = call.tensors("indices");
+  Shape dims;
+  SmallVector<Index> indices;
+  Shape shape;
+  for (auto [dim, tensor] : enumerate(tensors)) {
+    if (!tensor || int64_t(dim) >= self.getRank())
+      continue;
+    dims.push_back(dim);
+    indices.push_back(readIndex(call, emit, *tensor, self.shape[dim]));
+    if (call.failed())
+      return {};
+    // Broadcast, aligned at the right.
+    ArrayRef<int64_t> own = tensor->shape;
+    if (own.size() > shape.size())
+      shape.insert(shape.begin(), own.size() - shape.size(), 1);
+    for (size_t i = 1; i <= own.size(); ++i)
+      if (own[own.size() - i] != 1)
+        shape[shape.size() - i] = own[own.size() - i];
+  }
+  if (tensors.size() > self.shape.size())
+    call.fail("has more indices than dimensions");
+  if (call.failed())
+    return {};
+  Value x = emit.value(self);
+  if (dims.empty())
+    return {x};
+  for (Index &index : indices)
+    broadcastIndex(emit, index, shape);
+
+  // Rows with an index each: the batch stays in front.
+  int64_t first = dims.front();
+  bool isAdjacent = dims.back() - first + 1 == int64_t(dims.size());
+  bool isByRow = first == 0 && dims.size() > 1 &&
+                 countsRows(indices.front(), self.shape[0]);
+  if (isByRow) {
+    dims.erase(dims.begin());
+    indices.erase(indices.begin());
+  }
+  // The indexed dimensions become one, where the first of them was.
+  Shape perm, sizes, merged;
+  int64_t at = dims.front();
+  for (int64_t dim = 0; dim < self.getRank(); ++dim) {
+    if (dim == at)
+      llvm::append_range(perm, dims);
+    if (!llvm::is_contained(dims, dim))
+      perm.push_back(dim);
+  }
+  for (int64_t dim : dims)
+    sizes.push_back(self.shape[dim]);
+  if (isByRow && at > 1) {
+    // x[arange, :, ids]: the dimensions between follow the indexed one.
+    perm.assign(1, 0);
+    llvm::append_range(perm, dims);
+    for (int64_t dim = 1; dim < self.getRank(); ++dim)
+      if (!llvm::is_contained(dims, dim))
+        perm.push_back(dim);
+    at = 1;
+  }
+  x = emit.transpose(x, perm);
+  merged.append(Emitter::shapeOf(x).begin(), Emitter::shapeOf(x).begin() + at);
+  merged.push_back(countElements(sizes));
+  llvm::append_range(merged, Emitter::shapeOf(x).drop_front(at + dims.size()));
+  x = emit.reshape(x, merged);
+  Index index = flattenIndices(emit, indices, sizes);
+
+  if (isByRow) {
+    Value ids = index.constant ? emit.constant(*index.constant) : index.value;
+    return {gatherByPositions(emit, x, at, ids, /*shared=*/1)};
+  }
+  Value result = gatherDim(emit, x, at, index);
+  if (isAdjacent || at == 0)
+    return {result};
+  Shape front;
+  for (size_t i = 0; i < shape.size(); ++i)
+    front.push_back(at + i);
+  for (int64_t dim = 0; dim < Emitter::rankOf(result); ++dim)
+    if (dim < at || dim >= at + int64_t(shape.size()))
+      front.push_back(dim);
+  return {emit.transpose(result, front)};
+}
+
+static Results buildIndexSelect(OpCall &call, Emitter &emit) {
+  const Tensor &self = call.tensor("self");
+  int64_t dim = call.dim("dim", self.getRank());
+  if (self.getRank() == 0)
+    call.fail("selects from a tensor without dimensions");
+  if (call.failed())
+    return {};
+  Index index = readIndex(call, emit, call.tensor("index"), self.shape[dim]);
+  if (call.failed())
+    return {};
+  Value result = gatherDim(emit, emit.value(self), dim, index);
+  return {emit.reshape(result, call.result().shape)};
+}
+
+//===----------------------------------------------------------------------===//
+// gather, take_along_dim, one_hot
+//===----------------------------------------------------------------------===//
+
+/// result[i, j, …] = x[i, index[i, j, …], …] along `dim`. Other dimensions of x
+/// are those of the index, or larger.
+static Value gatherEach(Emitter &emit, Value x, int64_t dim,
+                        const Index &index) {
+  Shape offsets(Emitter::rankOf(x), 0), sizes = index.shape;
+  sizes[dim] = Emitter::shapeOf(x)[dim];
+  x = emit.slice(x, offsets, sizes);
+  if (index.constant) {
+    HostTensor distinct = collapse(*index.constant);
+    if (distinct.getElements() == distinct.getShape()[dim]) {
+      // The same indices everywhere, repeated if `dim` collapsed.
+      Index same{{distinct.getElements()},
+                 distinct.reshape({distinct.getElements()}),
+                 nullptr};
+      return emit.broadcastTo(gatherDim(emit, x, dim, same), index.shape);
+    }
+  }
+  Value ids = index.constant ? emit.constant(*index.constant) : index.value;
+  if (index.shape[dim] == 1)
+    return pickAt(emit, x, ids, dim, /*keepDims=*/true);
+  Shape spread = sizes, idShape = index.shape;
+  spread.insert(spread.begin() + dim, 1);
+  idShape.insert(idShape.begin() + dim + 1, 1);
+  return pickAt(emit, emit.reshape(x, spread), emit.reshape(ids, idShape),
+                dim + 1, /*keepDims=*/false);
+}
+
+/// Reads an index of `gather`, which has no negative elements.
+static Index readGatherIndex(OpCall &call, Emitter &emit, const Tensor &tensor,
+                             int64_t size) {
+  if (tensor.constant || tensor.type == Dtype::boolean)
+    return readIndex(call, emit, tensor, size);
+  return {tensor.shape, std::nullopt, tensor.value};
+}
+
+static Results buildGather(OpCall &call, Emitter &emit) {
+  const Tensor &self = call.tensor("self"), &ids = call.tensor("index");
+  int64_t rank = self.getRank(), dim = call.dim("dim", rank);
+  call.flag("sparse_grad", false); // how PyTorch stores the same gradient
+  if (rank != ids.getRank() || rank == 0)
+    call.fail("has an index of " + Twine(ids.getRank()) +
+              " dimensions into a tensor of " + Twine(rank));
+  if (call.failed())
+    return {};
+  Index index = readGatherIndex(call, emit, ids, self.shape[dim]);
+  if (call.failed())
+    return {};
+  return {gatherEach(emit, emit.value(self), dim, index)};
+}
+
+static Results buildTakeAlongDim(OpCall &call, Emitter &emit) {
+  const Tensor &self = call.tensor("self"), &ids = call.tensor("indices");
+  bool isFlat = !call.has("dim");
+  int64_t rank = isFlat ? 1 : self.getRank();
+  int64_t dim = isFlat ? 0 : call.dim("dim", rank);
+  if (!isFlat && (rank != ids.getRank() || rank == 0))
+    call.fail("has indices of " + Twine(ids.getRank()) +
+              " dimensions into a tensor of " + Twine(rank));
+  if (call.failed())
+    return {};
+  Value x = emit.value(self);
+  if (isFlat)
+    x = emit.reshape(x, {countElements(self.shape)});
+  Index index = readGatherIndex(call, emit, ids, Emitter::shapeOf(x)[dim]);
+  if (call.failed())
+    return {};
+  if (isFlat)
+    return {gatherDim(emit, x, 0, index)};
+  // Other dimensions are broadcast.
+  Shape from(Emitter::shapeOf(x)), to = index.shape;
+  for (int64_t each = 0; each < rank; ++each)
+    if (each != dim)
+      from[each] = to[each] = std::max(from[each], to[each]);
+  broadcastIndex(emit, index, to);
+  return {gatherEach(emit, emit.broadcastTo(x, from), dim, index)};
+}
+
+static Results buildOneHot(OpCall &call, Emitter &emit) {
+  const Tensor &self = call.tensor("self");
+  call.integer("num_classes", -1); // the shape of the result has it
+  Shape shape = call.result().shape;
+  if (shape.empty())
+    call.fail("has a result without dimensions");
+  if (call.failed())
+    return {};
+  Value ids = emit.value(self);
+  Shape column = self.shape;
+  column.push_back(1);
+  Value iota = positions(emit, Emitter::typeOf(ids), shape.back(), 0);
+  Value isHot =
+      emit.compare(ComparePredicate::Eq, emit.reshape(ids, column), iota);
+  return {emit.castTo(isHot, call.result().type)};
+}
+
+//===----------------------------------------------------------------------===//
+// Embeddings
+//===----------------------------------------------------------------------===//
+
+static void refuseScaleByFrequency(OpCall &call) {
+  if (call.flag("scale_grad_by_freq", false))
+    call.fail("scales gradients by the frequency of ids, which ppopt does not; "
+              "use scale_grad_by_freq=False");
+}
+
+/// The condition under which ids are `padding`, as [ids…, 1].
+static Value isPadding(Emitter &emit, Value ids, int64_t padding) {
+  Shape column(Emitter::shapeOf(ids));
+  column.push_back(1);
+  return emit.compare(ComparePredicate::Eq, emit.reshape(ids, column),
+                      emit.number(Emitter::typeOf(ids), double(padding)));
+}
+
+/// Rows of a table. The one at `padding_idx` has no gradient.
+static Results buildEmbedding(OpCall &call, Emitter &emit) {
+  const Tensor &weight = call.tensor("weight"), &ids = call.tensor("indices");
+  int64_t padding = call.integer("padding_idx", -1);
+  refuseScaleByFrequency(call);
+  call.flag("sparse", false); // how PyTorch stores the same gradient
+  if (weight.getRank() != 2)
+    call.fail("has a table of " + Twine(weight.getRank()) + " dimensions");
+  if (call.failed())
+    return {};
+  Value table = emit.value(weight);
+  Index index{ids.shape, ids.constant, ids.value};
+  if (ids.constant)
+    index = readIndex(call, emit, ids, weight.shape[0]);
+  if (call.failed())
+    return {};
+  Value rows = gatherDim(emit, table, 0, index);
+  if (padding < 0)
+    return {rows};
+  Value isPad = isPadding(emit, emit.value(ids), padding);
+  return {emit.select(isPad, emit.make<DetachOp>(rows), rows)};
+}
+
+/// The size of all bags, whose offsets are its multiples; 0 if they are not.
+static int64_t bagSize(const HostTensor &offsets, int64_t ids,
+                       bool hasLastOffset) {
+  int64_t bags = offsets.getElements() - hasLastOffset;
+  if (offsets.getRank() != 1 || bags < 1 || ids % bags != 0)
+    return 0;
+  int64_t size = ids / bags;
+  for (int64_t bag = 0; bag < offsets.getElements(); ++bag)
+    if (offsets.getInteger({bag}) != bag * size)
+      return 0;
+  return size;
+}
+
+/// embedding_bag with bags of one size; its other results are not made.
+static Results buildEmbeddingBag(OpCall &call, Emitter &emit) {
+  const Tensor &weight = call.tensor("weight"), &all = call.tensor("indices"),
+               &offsets = call.tensor("offsets");
+  int64_t mode = call.integer("mode", 0);
+  int64_t padding = call.integer("padding_idx", -1);
+  bool hasLastOffset = call.flag("include_last_offset", false);
+  refuseScaleByFrequency(call);
+  call.flag("sparse", false); // how PyTorch stores the same gradient
+  if (weight.getRank() != 2 || all.getRank() != 1)
+    call.fail("takes a table of two dimensions and ids of one");
+  int64_t size =
+      offsets.constant
+          ? bagSize(*offsets.constant, all.shape.empty() ? 0 : all.shape[0],
+                    hasLastOffset)
+          : 0;
+  if (size == 0)
+    call.fail("has bags whose offsets are computed or which differ in size; "
+              "give ids as [bags, ids of a bag], padded with padding_idx");
+  if (mode < 0 || mode > 2 || (mode != 0 && call.has("per_sample_weights")))
+    call.fail("has the mode " + Twine(mode) +
+              ", which is none or takes no per_sample_weights");
+  if (padding >= 0 && mode == 2)
+    call.fail("takes a maximum with a padding_idx; use mode='sum' or 'mean'");
+  if (call.failed())
+    return {};
+  int64_t bags = all.shape[0] / size;
+  Value ids = emit.reshape(emit.value(all), {bags, size});
+  Value rows = emit.make<EmbeddingOp>(emit.value(weight), ids, /*key=*/Value(),
+                                      /*tile=*/TileAttr());
+  Dtype type = weight.type;
+  if (call.has("per_sample_weights"))
+    rows = emit.mul(rows,
+                    emit.reshape(emit.operand(call, "per_sample_weights", type),
+                                 {bags, size, 1}));
+  Results results(call.getResults());
+  Value isPad;
+  if (padding >= 0) {
+    isPad = isPadding(emit, ids, padding);
+    rows = emit.select(isPad, emit.number(type, 0), rows);
+  }
+  if (mode == 2) {
+    // One of equal elements has the whole gradient.
+    Value index = firstMaximum(emit, emit.make<DetachOp>(rows), 1);
+    results[0] = pickAt(emit, rows, index, 1, /*keepDims=*/false);
+    return results;
+  }
+  bool isMean = mode == 1;
+  results[0] =
+      emit.reduce(isMean && !isPad ? ReduceKind::Mean : ReduceKind::Sum, rows,
+                  {1}, /*keepDims=*/false);
+  if (isMean && isPad) {
+    Value counts =
+        emit.select(isPad, emit.number(type, 0), emit.number(type, 1));
+    Value count = emit.reduce(ReduceKind::Sum, counts, {1}, false);
+    results[0] =
+        emit.div(results[0], emit.make<MaximumOp>(count, emit.number(type, 1)));
+  }
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+ArrayRef<OpRow> pt2::indexRows() {
+  static constexpr StringRef kFrequency = "scale_grad_by_freq";
+  static constexpr StringRef kBags =
+      "bags of different sizes, computed offsets, maxima with a padding_idx, "
+      "scale_grad_by_freq; reads of other results";
+  static const OpRow rows[] = {
+      {"aten.embedding.default", &buildEmbedding, kFrequency},
+      {"aten.embedding_bag.default", &buildEmbeddingBag, kBags},
+      {"aten.embedding_bag.padding_idx", &buildEmbeddingBag, kBags},
+      {"aten._embedding_bag.default", &buildEmbeddingBag, kBags},
+      {"aten._embedding_bag_forward_only.default", &buildEmbeddingBag, kBags},
+      {"aten.index.Tensor", &buildIndex, "boolean masks"},
+      {"aten.index_select.default", &buildIndexSelect},
+      {"aten.gather.default", &buildGather},
+      {"aten.take_along_dim.default", &buildTakeAlongDim},
+      {"aten.one_hot.default", &buildOneHot},
+  };
+  return rows;
+}

@@ -1,0 +1,32 @@
+//===- BuildIndexed.h - Positions and picks along a dimension -------------===//
+
+#ifndef PPOPT_LIB_IMPORT_BUILDINDEXED_H
+#define PPOPT_LIB_IMPORT_BUILDINDEXED_H
+
+#include "Emitter.h"
+
+namespace mlir::pp::pt2 {
+
+/// 0, 1, … `size` - 1 in the shape [size, 1, …], with `trailing` unit
+/// dimensions.
+Value positions(Emitter &emit, Dtype type, int64_t size, int64_t trailing);
+
+/// The sum along `dim` of the elements for which `isPicked` is true, of which
+/// there is one at most: exact, and infinite elsewhere does no harm. For
+/// booleans too.
+Value pick(Emitter &emit, Value isPicked, Value x, int64_t dim, bool keepDims);
+
+/// The index of the first maximum along `dim`, which stays with size 1; of the
+/// first NaN if there is one.
+Value firstMaximum(Emitter &emit, Value x, int64_t dim);
+
+/// The element at `index`, of which dimension `dim` has size 1.
+Value pickAt(Emitter &emit, Value x, Value index, int64_t dim, bool keepDims);
+
+/// The permutation that moves `dim` to the end, and the one that moves it back.
+Shape toLast(int64_t rank, int64_t dim);
+Shape fromLast(int64_t rank, int64_t dim);
+
+} // namespace mlir::pp::pt2
+
+#endif // PPOPT_LIB_IMPORT_BUILDINDEXED_H

@@ -1,0 +1,384 @@
+//===- BuildShape.cpp - Ops that move elements ----------------------------===//
+
+#include "Emitter.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <numeric>
+
+using namespace llvm;
+using namespace mlir;
+using namespace mlir::pp;
+using namespace mlir::pp::pt2;
+
+using Values = std::vector<Value>;
+
+namespace {
+
+/// The operand, which is called "self" or "input".
+Value operandOf(OpCall &call, Emitter &emit) {
+  return emit.value(call.tensor(call.has("self") ? "self" : "input"));
+}
+
+/// What only changes the shape, row-major.
+Values buildReshape(OpCall &call, Emitter &emit) {
+  return {emit.reshape(operandOf(call, emit), call.result().shape)};
+}
+
+Values buildExpand(OpCall &call, Emitter &emit) {
+  return {emit.broadcastTo(operandOf(call, emit), call.result().shape)};
+}
+
+Values buildBroadcastTensors(OpCall &call, Emitter &emit) {
+  Values results;
+  for (auto [i, tensor] : enumerate(call.tensors("tensors")))
+    results.push_back(
+        emit.broadcastTo(emit.value(*tensor), call.result(i).shape));
+  return results;
+}
+
+Shape identity(int64_t rank) {
+  Shape perm(rank);
+  std::iota(perm.begin(), perm.end(), 0);
+  return perm;
+}
+
+Values buildPermute(OpCall &call, Emitter &emit) {
+  Value x = operandOf(call, emit);
+  Shape perm = call.integers("dims");
+  for (int64_t &dim : perm)
+    dim = call.wrapDim(dim, Emitter::rankOf(x));
+  Shape sorted = perm;
+  llvm::sort(sorted);
+  if (sorted != identity(Emitter::rankOf(x))) {
+    call.fail("permutes dimensions that are not those of its tensor");
+    return {};
+  }
+  return {emit.transpose(x, perm)};
+}
+
+Values buildTranspose(OpCall &call, Emitter &emit) {
+  Value x = operandOf(call, emit);
+  int64_t rank = Emitter::rankOf(x);
+  Shape perm = identity(rank);
+  if (rank < 2)
+    return {x};
+  bool isShort = call.getOp().starts_with("aten.t.");
+  std::swap(
+      perm[call.dim("dim0", rank, isShort ? 0 : std::optional<int64_t>())],
+      perm[call.dim("dim1", rank, isShort ? 1 : std::optional<int64_t>())]);
+  return {emit.transpose(x, perm)};
+}
+
+Values buildMoveDim(OpCall &call, Emitter &emit) {
+  Value x = operandOf(call, emit);
+  int64_t rank = Emitter::rankOf(x);
+  Shape from = call.integers("source"), to = call.integers("destination");
+  if (from.size() != to.size()) {
+    call.fail("moves " + Twine(from.size()) + " dimensions to " +
+              Twine(to.size()));
+    return {};
+  }
+  Shape perm(rank, -1);
+  SmallVector<bool> moved(rank, false);
+  for (auto [source, destination] : zip_equal(from, to)) {
+    int64_t dim = call.wrapDim(source, rank);
+    perm[call.wrapDim(destination, rank)] = dim;
+    moved[dim] = true;
+  }
+  int64_t next = 0;
+  for (int64_t &dim : perm) {
+    if (dim >= 0)
+      continue;
+    while (next < rank && moved[next])
+      ++next;
+    dim = next++;
+  }
+  return {emit.transpose(x, perm)};
+}
+
+/// `count` elements, each `step`-th from `begin` on along one dimension.
+Value sliceStep(Emitter &emit, Value x, int64_t dim, int64_t begin,
+                int64_t count, int64_t step) {
+  if (step == 1)
+    return emit.sliceDim(x, dim, begin, count);
+  // Whole groups of `step` elements, of which the first is taken.
+  Shape shape(Emitter::shapeOf(x));
+  int64_t missing = begin + count * step - shape[dim];
+  if (missing > 0) {
+    Shape padded = shape;
+    padded[dim] += missing;
+    x = emit.make<PadOp>(emit.tensorType(Emitter::typeOf(x), padded), x,
+                         Shape(shape.size(), 0));
+  }
+  x = emit.sliceDim(x, dim, begin, count * step);
+  Shape groups(Emitter::shapeOf(x));
+  groups[dim] = count;
+  groups.insert(groups.begin() + dim + 1, step);
+  x = emit.sliceDim(emit.reshape(x, groups), dim + 1, 0, 1);
+  shape[dim] = count;
+  return emit.reshape(x, shape);
+}
+
+Values buildSlice(OpCall &call, Emitter &emit) {
+  Value x = operandOf(call, emit);
+  int64_t dim = call.dim("dim", Emitter::rankOf(x), 0),
+          size = Emitter::shapeOf(x)[dim], step = call.integer("step", 1),
+          begin = call.integer("start", 0),
+          end = call.integer("end", INT64_MAX);
+  auto clampTo = [&](int64_t at) {
+    return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
+  };
+  begin = clampTo(begin);
+  end = std::max(clampTo(end), begin);
+  if (step < 1) {
+    call.fail("slices with the step " + Twine(step));
+    return {};
+  }
+  int64_t count = (end - begin + step - 1) / step;
+  if (count == 0) {
+    call.fail("makes an empty tensor, which models do not have");
+    return {};
+  }
+  return {sliceStep(emit, x, dim, begin, count, step)};
+}
+
+Values buildNarrow(OpCall &call, Emitter &emit) {
+  Value x = operandOf(call, emit);
+  int64_t dim = call.dim("dim", Emitter::rankOf(x)),
+          size = Emitter::shapeOf(x)[dim], begin = call.integer("start"),
+          length = call.integer("length");
+  if (begin < 0)
+    begin += size;
+  if (begin < 0 || length < 1 || begin + length > size) {
+    call.fail("takes " + Twine(length) + " elements from " + Twine(begin) +
+              " on of " + Twine(size));
+    return {};
+  }
+  return {emit.sliceDim(x, dim, begin, length)};
+}
+
+Values buildSelect(OpCall &call, Emitter &emit) {
+  Value x = operandOf(call, emit);
+  int64_t dim = call.dim("dim", Emitter::rankOf(x)),
+          size = Emitter::shapeOf(x)[dim], index = call.integer("index");
+  if (index < -size || index >= size) {
+    call.fail("selects " + Twine(index) + " of " + Twine(size));
+    return {};
+  }
+  Value part = emit.sliceDim(x, dim, index < 0 ? index + size : index, 1);
+  return {emit.reshape(part, call.result().shape)};
+}
+
+/// Parts one after the other along a dimension, of the sizes that the archive
+/// says; unbind's lack the dimension.
+Values buildSplit(OpCall &call, Emitter &emit) {
+  Value x = operandOf(call, emit);
+  int64_t dim = call.dim("dim", Emitter::rankOf(x), 0), begin = 0;
+  bool unbinds = call.getOp().contains("unbind");
+  Values parts;
+  for (unsigned i = 0; i < call.getResults(); ++i) {
+    const Shape &shape = call.result(i).shape;
+    int64_t size = unbinds ? 1 : shape[dim];
+    if (begin + size > Emitter::shapeOf(x)[dim]) {
+      call.fail("makes parts that are larger than its tensor");
+      return {};
+    }
+    parts.push_back(emit.reshape(emit.sliceDim(x, dim, begin, size), shape));
+    begin += size;
+  }
+  return parts;
+}
+
+Values buildCat(OpCall &call, Emitter &emit) {
+  const TensorMeta &meta = call.result();
+  bool stacks = call.getOp().contains("stack");
+  int64_t dim = call.dim("dim", meta.shape.size(), 0);
+  Values parts;
+  for (const Tensor *tensor : call.tensors("tensors")) {
+    if (countElements(tensor->shape) == 0)
+      continue; // an old form of "nothing"
+    Value part = tensor->constant
+                     ? emit.constant(tensor->constant->cast(meta.type))
+                     : emit.castTo(tensor->value, meta.type);
+    if (stacks) {
+      Shape shape(tensor->shape);
+      shape.insert(shape.begin() + dim, 1);
+      part = emit.reshape(part, shape);
+    }
+    parts.push_back(part);
+  }
+  return {emit.concat(parts, dim)};
+}
+
+Values buildRepeat(OpCall &call, Emitter &emit) {
+  Value x = operandOf(call, emit);
+  const Shape &to = call.result().shape;
+  Shape from(Emitter::shapeOf(x));
+  from.insert(from.begin(), to.size() - from.size(), 1);
+  // [a, b] as [1, a, 1, b], repeated along the new dimensions.
+  Shape spread, repeated;
+  for (auto [size, whole] : zip_equal(from, to)) {
+    spread.append({1, size});
+    repeated.append({whole / size, size});
+  }
+  return {
+      emit.reshape(emit.broadcastTo(emit.reshape(x, spread), repeated), to)};
+}
+
+Values buildRepeatInterleave(OpCall &call, Emitter &emit) {
+  Value x = operandOf(call, emit);
+  int64_t times = call.integer("repeats");
+  if (!call.has("dim"))
+    x = emit.reshape(x, {countElements(Emitter::shapeOf(x))});
+  int64_t dim = call.dim("dim", Emitter::rankOf(x), 0);
+  Shape spread(Emitter::shapeOf(x));
+  spread.insert(spread.begin() + dim + 1, 1);
+  Shape repeated = spread;
+  repeated[dim + 1] = times;
+  return {emit.reshape(emit.broadcastTo(emit.reshape(x, spread), repeated),
+                       call.result().shape)};
+}
+
+/// Cuts what a negative amount removes, then pads: pairs (before, after) from
+/// the last dimension on.
+Values buildPad(OpCall &call, Emitter &emit) {
+  if (StringRef mode = call.text("mode", "constant"); mode != "constant") {
+    call.fail("pads by '" + mode + "': only 'constant' is supported");
+    return {};
+  }
+  Value x = operandOf(call, emit);
+  Shape amounts = call.integers("pad"), shape(Emitter::shapeOf(x));
+  int64_t rank = shape.size();
+  double value = call.number("value", 0);
+  Shape begins(rank, 0), sizes = shape, offsets(rank, 0);
+  const Shape &to = call.result().shape;
+  for (size_t i = 0; i + 1 < amounts.size(); i += 2) {
+    int64_t dim = rank - 1 - int64_t(i / 2);
+    begins[dim] = std::max<int64_t>(-amounts[i], 0);
+    sizes[dim] -= begins[dim] + std::max<int64_t>(-amounts[i + 1], 0);
+    offsets[dim] = std::max<int64_t>(amounts[i], 0);
+  }
+  x = emit.slice(x, begins, sizes);
+  if (Emitter::shapeOf(x) == ArrayRef(to))
+    return {x};
+  Dtype type = Emitter::typeOf(x);
+  Value padded = emit.make<PadOp>(emit.tensorType(type, to), x, offsets);
+  if (value == 0)
+    return {padded};
+  HostTensor mask(Dtype::boolean, to);
+  HostTensor::forEachIndex(to, [&](ArrayRef<int64_t> index) {
+    bool isInside = true;
+    for (int64_t dim = 0; dim < rank; ++dim)
+      isInside &=
+          index[dim] >= offsets[dim] && index[dim] < offsets[dim] + sizes[dim];
+    mask.set(index, {0, !isInside});
+  });
+  return {emit.select(emit.constant(mask), emit.number(type, value), padded)};
+}
+
+/// The upper or lower triangle, by a constant mask.
+Values buildTriangle(OpCall &call, Emitter &emit) {
+  Value x = operandOf(call, emit);
+  ArrayRef<int64_t> shape = Emitter::shapeOf(x);
+  int64_t diagonal = call.integer("diagonal", 0);
+  bool isLower = call.getOp().contains("tril");
+  HostTensor keeps(Dtype::boolean, shape.take_back(2));
+  HostTensor::forEachIndex(shape.take_back(2), [&](ArrayRef<int64_t> index) {
+    int64_t distance = index[1] - index[0];
+    keeps.set(index,
+              {0, isLower ? distance <= diagonal : distance >= diagonal});
+  });
+  return {
+      emit.select(emit.constant(keeps), x, emit.number(Emitter::typeOf(x), 0))};
+}
+
+/// Turns one dimension at a time.
+Values buildRoll(OpCall &call, Emitter &emit) {
+  Value x = operandOf(call, emit);
+  Shape shape(Emitter::shapeOf(x)), shifts = call.integers("shifts"),
+                                    dims = call.integers("dims", Shape());
+  if (dims.empty()) {
+    x = emit.reshape(x, {countElements(shape)});
+    dims.push_back(0);
+  }
+  if (dims.size() != shifts.size()) {
+    call.fail("rolls " + Twine(dims.size()) + " dimensions by " +
+              Twine(shifts.size()) + " numbers");
+    return {};
+  }
+  for (auto [shift, named] : zip_equal(shifts, dims)) {
+    int64_t dim = call.wrapDim(named, Emitter::rankOf(x)),
+            size = Emitter::shapeOf(x)[dim];
+    int64_t by = ((shift % size) + size) % size;
+    if (by != 0)
+      x = emit.concat({emit.sliceDim(x, dim, size - by, by),
+                       emit.sliceDim(x, dim, 0, size - by)},
+                      dim);
+  }
+  return {emit.reshape(x, shape)};
+}
+
+/// Slices of single elements, from the last to the first.
+Values buildFlip(OpCall &call, Emitter &emit) {
+  Value x = operandOf(call, emit);
+  constexpr int64_t most = 256;
+  for (int64_t named : call.integers("dims")) {
+    int64_t dim = call.wrapDim(named, Emitter::rankOf(x)),
+            size = Emitter::shapeOf(x)[dim];
+    if (size > most) {
+      call.fail("flips " + Twine(size) + " elements, more than " + Twine(most));
+      return {};
+    }
+    Values parts;
+    for (int64_t at = size - 1; at >= 0; --at)
+      parts.push_back(emit.sliceDim(x, dim, at, 1));
+    x = emit.concat(parts, dim);
+  }
+  return {x};
+}
+
+const OpRow rows[] = {
+    {"aten.view.default", buildReshape},
+    {"aten.reshape.default", buildReshape},
+    {"aten._unsafe_view.default", buildReshape},
+    {"aten.view_as.default", buildReshape},
+    {"aten.flatten.using_ints", buildReshape},
+    {"aten.unflatten.int", buildReshape},
+    {"aten.unsqueeze.default", buildReshape},
+    {"aten.squeeze.default", buildReshape},
+    {"aten.squeeze.dim", buildReshape},
+    {"aten.squeeze.dims", buildReshape},
+    {"aten.expand.default", buildExpand},
+    {"aten.expand_as.default", buildExpand},
+    {"aten.broadcast_to.default", buildExpand},
+    {"aten.broadcast_tensors.default", buildBroadcastTensors},
+    {"aten.permute.default", buildPermute},
+    {"aten.transpose.int", buildTranspose},
+    {"aten.t.default", buildTranspose},
+    {"aten.movedim.int", buildMoveDim},
+    {"aten.movedim.intlist", buildMoveDim},
+    {"aten.slice.Tensor", buildSlice},
+    {"aten.narrow.default", buildNarrow},
+    {"aten.select.int", buildSelect},
+    {"aten.split.Tensor", buildSplit},
+    {"aten.split.sizes", buildSplit},
+    {"aten.split_with_sizes.default", buildSplit},
+    {"aten.chunk.default", buildSplit},
+    {"aten.unbind.int", buildSplit},
+    {"aten.cat.default", buildCat},
+    {"aten.stack.default", buildCat},
+    {"aten.repeat.default", buildRepeat},
+    {"aten.tile.default", buildRepeat},
+    {"aten.repeat_interleave.self_int", buildRepeatInterleave},
+    {"aten.pad.default", buildPad, "modes other than 'constant'"},
+    {"aten.constant_pad_nd.default", buildPad},
+    {"aten.tril.default", buildTriangle},
+    {"aten.triu.default", buildTriangle},
+    {"aten.roll.default", buildRoll},
+    {"aten.flip.default", buildFlip, "dimensions of more than 256"},
+};
+
+} // namespace
+
+ArrayRef<OpRow> pt2::shapeRows() { return rows; }

@@ -1,0 +1,115 @@
+//===- Emitter.h - Makes model ops of ATen ops ----------------------------===//
+
+#ifndef PPOPT_LIB_IMPORT_EMITTER_H
+#define PPOPT_LIB_IMPORT_EMITTER_H
+
+#include "OpCall.h"
+
+#include "ppopt/Dialect/PP/PP.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace mlir::pp::pt2 {
+
+/// Returns the type of PyTorch's promotion of two types.
+Dtype promote(Dtype one, Dtype other);
+
+/// Creates ops at the end of the model's entry, with the location of the node
+/// that they are for.
+class Emitter {
+public:
+  explicit Emitter(OpBuilder &builder)
+      : builder(builder), loc(builder.getUnknownLoc()) {}
+
+  OpBuilder &getBuilder() { return builder; }
+  void setLoc(Location where) { loc = where; }
+
+  /// Creates an op with one result, whose arguments are those of its builder.
+  template <typename Op, typename... Args> Value make(Args &&...args) {
+    return Op::create(builder, loc, std::forward<Args>(args)...)->getResult(0);
+  }
+
+  /// Returns the element type of a model; null for types that models lack.
+  Type elementType(Dtype type);
+  RankedTensorType tensorType(Dtype type, ArrayRef<int64_t> shape);
+
+  /// The value of a tensor: a constant becomes a pp.constant.
+  Value value(const Tensor &tensor);
+  Value constant(const HostTensor &tensor);
+  /// A number as a tensor without dimensions.
+  Value number(Dtype type, double value);
+  /// A tensor argument cast to `type`, or a number of that type.
+  Value operand(OpCall &call, llvm::StringRef name, Dtype type);
+
+  Value castTo(Value value, Dtype type);
+  Value reshape(Value value, ArrayRef<int64_t> shape);
+  Value transpose(Value value, ArrayRef<int64_t> perm);
+  /// Broadcasts as numpy does.
+  Value broadcastTo(Value value, ArrayRef<int64_t> shape);
+  Value slice(Value value, ArrayRef<int64_t> offsets, ArrayRef<int64_t> sizes);
+  /// `size` elements from `begin` on along one dimension.
+  Value sliceDim(Value value, int64_t dim, int64_t begin, int64_t size);
+  Value concat(ArrayRef<Value> values, int64_t dim);
+  Value add(Value a, Value b) { return make<AddOp>(a, b); }
+  Value sub(Value a, Value b) { return make<SubOp>(a, b); }
+  Value mul(Value a, Value b) { return make<MulOp>(a, b); }
+  Value div(Value a, Value b) { return make<DivOp>(a, b); }
+  Value scale(Value value, double factor);
+  Value compare(ComparePredicate predicate, Value a, Value b);
+  /// condition ? a : b with broadcasting; for booleans too.
+  Value select(Value condition, Value a, Value b);
+  Value reduce(ReduceKind kind, Value value, ArrayRef<int64_t> dims,
+               bool keepDims);
+  /// Makes i32 of a boolean, and back.
+  Value toInteger(Value boolean);
+  Value toBoolean(Value number);
+  /// The matmul of any two tensors, as torch.matmul defines it.
+  Value matmul(Value lhs, Value rhs);
+
+  Value dropout(Value value, double p);
+  /// pp.attention of operands of four dimensions; a null scale is the default.
+  Value attention(Value q, Value k, Value v, bool isCausal, FloatAttr scale);
+
+  static ArrayRef<int64_t> shapeOf(Value value);
+  static int64_t rankOf(Value value) { return shapeOf(value).size(); }
+  static Dtype typeOf(Value value);
+
+private:
+  Value wholeConstant(const HostTensor &tensor);
+
+  OpBuilder &builder;
+  Location loc;
+};
+
+/// Makes the ops of one node, of which a tensor at least is no constant.
+/// Returns one value per result; a result that cannot be made is null, and an
+/// error where something reads it. Errors are the call's.
+using Build = std::vector<Value> (*)(OpCall &call, Emitter &emit);
+
+/// A row of the table of ops, from which docs/reference/import-ops.md is made.
+struct OpRow {
+  llvm::StringRef op; ///< "aten.linear.default"
+  Build build;
+  /// What is refused, in words for the docs; empty: nothing.
+  llvm::StringRef refused = "";
+};
+
+// Each in a file of its name.
+ArrayRef<OpRow> elementwiseRows();
+ArrayRef<OpRow> shapeRows();
+ArrayRef<OpRow> reductionRows();
+ArrayRef<OpRow> normRows();
+ArrayRef<OpRow> matmulRows();
+ArrayRef<OpRow> attentionRows();
+ArrayRef<OpRow> indexRows();
+ArrayRef<OpRow> lossRows();
+ArrayRef<OpRow> recurrentRows();
+
+/// Returns the row of an op, or of the op of which it is the form in place
+/// ("aten.add_.Tensor"); null if there is none.
+const OpRow *findOpRow(llvm::StringRef op);
+std::vector<const OpRow *> listOpRows();
+
+} // namespace mlir::pp::pt2
+
+#endif // PPOPT_LIB_IMPORT_EMITTER_H

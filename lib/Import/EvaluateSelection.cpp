@@ -1,0 +1,155 @@
+//===- EvaluateSelection.cpp - Elements that a condition selects ----------===//
+
+#include "Evaluate.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+using namespace mlir::pp;
+using namespace mlir::pp::pt2;
+
+static Results where(OpCall &call) {
+  Dtype type = call.result().type;
+  return elementwise(
+      call, type,
+      {constant(call, "condition").cast(Dtype::boolean),
+       tensorOrNumber(call, "self").cast(type),
+       tensorOrNumber(call, "other").cast(type)},
+      [](ArrayRef<Scalar> x) { return x[0].integer ? x[1] : x[2]; });
+}
+
+static Results maskedFill(OpCall &call) {
+  const HostTensor &self = constant(call, "self");
+  return elementwise(
+      call, self.getType(),
+      {constant(call, "mask").cast(Dtype::boolean), self,
+       tensorOrNumber(call, "value").cast(self.getType())},
+      [](ArrayRef<Scalar> x) { return x[0].integer ? x[2] : x[1]; });
+}
+
+/// Clamps to bounds that may be missing; NaNs stay, and the upper bound is
+/// above the lower one.
+static Results clamp(OpCall &call) {
+  Dtype type = call.result().type;
+  bool hasMin = call.has("min"), hasMax = call.has("max");
+  SmallVector<HostTensor, 3> operands{constant(call, "self").cast(type)};
+  if (hasMin)
+    operands.push_back(tensorOrNumber(call, "min").cast(type));
+  if (hasMax)
+    operands.push_back(tensorOrNumber(call, "max").cast(type));
+  auto isNan = [](const Scalar &x) { return x.real != x.real; };
+  // The other kind of element is 0 in both.
+  auto isLess = [](const Scalar &a, const Scalar &b) {
+    return a.real < b.real || a.integer < b.integer;
+  };
+  return elementwise(call, type, operands, [&](ArrayRef<Scalar> x) {
+    for (const Scalar &each : x)
+      if (isNan(each))
+        return each;
+    Scalar value = x[0];
+    if (hasMin && isLess(value, x[1]))
+      value = x[1];
+    if (hasMax && isLess(x.back(), value))
+      value = x.back();
+    return value;
+  });
+}
+
+/// Zeros above (below) a diagonal of the last two dimensions.
+template <bool isLower> static Results triangle(OpCall &call) {
+  const HostTensor &self = constant(call, "self");
+  int64_t diagonal = call.integer("diagonal", 0), rank = self.getRank();
+  if (rank < 2)
+    call.fail("takes a triangle of a tensor of " + Twine(rank));
+  if (call.failed())
+    return {};
+  DimBits same = sameAlong(self);
+  same[rank - 1] = same[rank - 2] = false;
+  return generate(call, self.getType(), self.getShape(), same,
+                  [&](ArrayRef<int64_t> index) {
+                    int64_t from = index[rank - 1] - index[rank - 2];
+                    return (isLower ? from <= diagonal : from >= diagonal)
+                               ? self.get(index)
+                               : Scalar();
+                  });
+}
+
+//===----------------------------------------------------------------------===//
+// A part that is replaced
+//===----------------------------------------------------------------------===//
+
+/// A copy of `self` whose elements at start, start + step … along `dim` are
+/// those of `source`.
+static Results replace(OpCall &call, const HostTensor &self,
+                       const HostTensor &source, int64_t dim,
+                       SliceRange range) {
+  Shape shape(self.getShape());
+  shape[dim] = range.size;
+  HostTensor part = broadcast(call, source.cast(self.getType()), shape);
+  if (call.failed())
+    return {};
+  DimBits same = sameAlong(self);
+  for (auto [bit, stride] : zip_equal(same, part.getStrides()))
+    bit &= stride == 0;
+  same[dim] = false;
+  Shape inside;
+  return generate(call, self.getType(), self.getShape(), same,
+                  [&](ArrayRef<int64_t> index) {
+                    int64_t distance = index[dim] - range.start;
+                    if (distance < 0 || distance % range.step ||
+                        distance / range.step >= range.size)
+                      return self.get(index);
+                    inside.assign(index.begin(), index.end());
+                    inside[dim] = distance / range.step;
+                    return part.get(inside);
+                  });
+}
+
+static Results sliceScatter(OpCall &call) {
+  const HostTensor &self = constant(call, "self");
+  int64_t dim = call.dim("dim", self.getRank(), 0);
+  if (self.getRank() == 0)
+    call.fail("slices a tensor of rank 0");
+  if (call.failed())
+    return {};
+  SliceRange range = sliceRange(call, self.getShape()[dim]);
+  return replace(call, self, constant(call, "src"), dim, range);
+}
+
+static Results selectScatter(OpCall &call) {
+  const HostTensor &self = constant(call, "self");
+  int64_t dim = 0, index = 0;
+  if (!selectIndex(call, self, dim, index))
+    return {};
+  HostTensor source = constant(call, "src");
+  if (source.getRank() + 1 != self.getRank())
+    call.fail("puts " + spellShape(source.getShape()) + " into " +
+              spellShape(self.getShape()));
+  if (call.failed())
+    return {};
+  return replace(call, self, insertDim(source, dim), dim, {index, 1, 1});
+}
+
+ArrayRef<EvaluatedOp> pt2::getSelectionOps() {
+  static const EvaluatedOp ops[] = {
+      {"aten.where.self", checked<where>},
+      {"aten.where.ScalarOther", checked<where>},
+      {"aten.where.ScalarSelf", checked<where>},
+      {"aten.where.Scalar", checked<where>},
+      {"aten.masked_fill.Scalar", checked<maskedFill>},
+      {"aten.masked_fill.Tensor", checked<maskedFill>},
+      {"aten.clamp.default", checked<clamp>},
+      {"aten.clamp.Tensor", checked<clamp>},
+      {"aten.clip.default", checked<clamp>},
+      {"aten.clip.Tensor", checked<clamp>},
+      {"aten.clamp_min.default", checked<clamp>},
+      {"aten.clamp_min.Tensor", checked<clamp>},
+      {"aten.clamp_max.default", checked<clamp>},
+      {"aten.clamp_max.Tensor", checked<clamp>},
+      {"aten.tril.default", checked<triangle<true>>},
+      {"aten.triu.default", checked<triangle<false>>},
+      {"aten.slice_scatter.default", checked<sliceScatter>},
+      {"aten.select_scatter.default", checked<selectScatter>},
+  };
+  return ops;
+}

@@ -1,0 +1,584 @@
+//===- ExportedProgram.cpp - A graph of torch.export ----------------------===//
+
+#include "ExportedProgram.h"
+
+#include "JsonValue.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
+using namespace llvm;
+using namespace mlir::pp;
+using namespace mlir::pp::pt2;
+
+namespace {
+
+/// More than any tensor of a model has, and far from overflow.
+constexpr int64_t mostElements = int64_t{1} << 48;
+
+void readArgument(const JsonValue &json, Argument &argument);
+void readGraph(const JsonValue &json, Graph &graph, StringSet<> defined,
+               bool isInner);
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+/// Reads {"as_int": 4}, or the hint of {"as_expr": …}.
+int64_t readSize(const JsonValue &json, bool &isDynamic) {
+  int64_t size = 0;
+  json.readUnion([&](StringRef kind, const JsonValue &value) {
+    if (kind == "as_int") {
+      size = value.asInteger();
+    } else if (kind == "as_expr") {
+      isDynamic = true;
+      JsonValue hint = value.get("hint");
+      if (hint.isNull())
+        value.fail("has no hint: export with example inputs of known sizes");
+      else
+        size = hint.get("as_int").asInteger();
+    } else {
+      json.fail("is a size of the unknown kind '" + kind + "'");
+    }
+  });
+  return size;
+}
+
+TensorMeta readMeta(const JsonValue &json) {
+  TensorMeta meta;
+  JsonValue code = json.get("dtype");
+  if (std::optional<Dtype> type = dtypeFromCode(code.asInteger()))
+    meta.type = *type;
+  else
+    code.fail("is " + Twine(code.asInteger()) +
+              ", a type that no model of ppopt has");
+  int64_t elements = 1;
+  json.get("sizes").forEach([&](const JsonValue &each) {
+    bool isDynamic = false;
+    int64_t size = readSize(each, isDynamic);
+    if (size < 0)
+      each.fail("is " + Twine(size) + ", a negative size");
+    if (MulOverflow(elements, size, elements) || elements > mostElements)
+      each.fail("makes a tensor of more than 2^48 elements");
+    meta.shape.push_back(size);
+    meta.isDynamic.push_back(isDynamic);
+  });
+  json.get("strides").forEach([&](const JsonValue &each) {
+    bool isDynamic = false;
+    meta.strides.push_back(readSize(each, isDynamic));
+  });
+  if (meta.strides.size() != meta.shape.size())
+    json.fail("has " + Twine(meta.shape.size()) + " sizes and " +
+              Twine(meta.strides.size()) + " strides");
+  bool isDynamic = false;
+  meta.storageOffset = readSize(json.get("storage_offset"), isDynamic);
+  meta.requiresGrad = json.get("requires_grad").asBool();
+  if (constexpr int64_t strided = 7; json.get("layout").asInteger() != strided)
+    json.get("layout").fail("is not strided: sparse tensors are not supported");
+  return meta;
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+double readFloat(const JsonValue &json) {
+  if (!json.isText())
+    return json.asNumber();
+  StringRef word = json.asText();
+  if (word == "Infinity" || word == "-Infinity")
+    return word.front() == '-' ? -std::numeric_limits<double>::infinity()
+                               : std::numeric_limits<double>::infinity();
+  if (word != "NaN")
+    json.fail("is '" + word + "', no number");
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+/// Reads {"as_name": "sym_size_int"} or {"as_int": 4} into the next name and
+/// int of a list.
+void readSymbol(const JsonValue &json, Argument &argument) {
+  json.readUnion([&](StringRef kind, const JsonValue &value) {
+    bool isName = kind == "as_name";
+    argument.names.push_back(isName ? value.asText().str() : "");
+    argument.ints.push_back(!isName && kind != "as_float" ? value.asInteger()
+                                                          : 0);
+    if (kind == "as_float")
+      argument.number = readFloat(value);
+  });
+}
+
+void readNames(const JsonValue &json, Argument &argument) {
+  argument.kind = Argument::Kind::Tensors;
+  json.forEach([&](const JsonValue &each) {
+    argument.names.push_back(each.get("name").asText().str());
+  });
+}
+
+void readOptionalNames(const JsonValue &json, Argument &argument) {
+  argument.kind = Argument::Kind::Tensors;
+  json.forEach([&](const JsonValue &each) {
+    each.readUnion([&](StringRef kind, const JsonValue &value) {
+      argument.names.push_back(
+          kind == "as_none" ? "" : value.get("name").asText().str());
+    });
+  });
+}
+
+void readKind(StringRef kind, const JsonValue &value, Argument &argument) {
+  using Kind = Argument::Kind;
+  if (kind == "as_none") {
+    argument.kind = Kind::None;
+  } else if (kind == "as_tensor") {
+    argument.kind = Kind::Tensor;
+    argument.names.push_back(value.get("name").asText().str());
+  } else if (kind == "as_tensors") {
+    readNames(value, argument);
+  } else if (kind == "as_optional_tensors") {
+    readOptionalNames(value, argument);
+  } else if (kind == "as_optional_tensor") {
+    readArgument(value, argument);
+  } else if (kind == "as_int") {
+    argument.kind = Kind::Int;
+    argument.ints.push_back(value.asInteger());
+  } else if (kind == "as_ints") {
+    argument.kind = Kind::Ints;
+    value.forEach([&](const JsonValue &each) {
+      argument.ints.push_back(each.asInteger());
+    });
+  } else if (kind == "as_float") {
+    argument.kind = Kind::Float;
+    argument.number = readFloat(value);
+  } else if (kind == "as_bool") {
+    argument.kind = Kind::Bool;
+    argument.ints.push_back(value.asBool());
+  } else if (kind == "as_string") {
+    argument.kind = Kind::Text;
+    argument.text = value.asText().str();
+  } else if (kind == "as_scalar_type") {
+    argument.kind = Kind::Dtype;
+    argument.ints.push_back(value.asInteger());
+  } else if (kind == "as_sym_int" || kind == "as_sym_float" ||
+             kind == "as_sym_bool") {
+    readSymbol(value, argument);
+    if (!argument.names.empty() && argument.names.front().empty())
+      argument.kind = kind == "as_sym_float" ? Kind::Float : Kind::Int;
+    else
+      argument.kind = Kind::SymInt;
+  } else if (kind == "as_sym_ints") {
+    argument.kind = Kind::SymInts;
+    value.forEach([&](const JsonValue &each) { readSymbol(each, argument); });
+  } else if (kind == "as_graph") {
+    argument.kind = Kind::Graph;
+    argument.graph = std::make_shared<Graph>();
+    readGraph(value.get("graph"), *argument.graph, {}, /*isInner=*/true);
+  } else {
+    // What places a tensor and what it is called: no number depends on it.
+    argument.kind = Kind::Other;
+    argument.text = kind.str();
+  }
+}
+
+void readArgument(const JsonValue &json, Argument &argument) {
+  json.readUnion([&](StringRef kind, const JsonValue &value) {
+    readKind(kind, value, argument);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+/// The innermost line that is not PyTorch's own.
+SourceLine readSource(StringRef trace) {
+  SourceLine source;
+  for (StringRef line : split(trace, '\n')) {
+    line = line.trim();
+    if (!line.consume_front("File \""))
+      continue;
+    auto [file, rest] = line.split("\", line ");
+    int64_t number = 0;
+    if (file.starts_with("torch/") || file.contains("/torch/") ||
+        rest.consumeInteger(10, number))
+      continue;
+    source = {file.str(), number};
+  }
+  return source;
+}
+
+std::vector<std::pair<std::string, std::string>> readModules(StringRef stack) {
+  std::vector<std::pair<std::string, std::string>> modules;
+  for (StringRef each : split(stack, ';')) {
+    SmallVector<StringRef, 3> parts;
+    each.split(parts, ',', /*MaxSplit=*/2);
+    if (parts.size() == 3)
+      modules.push_back({parts[1].str(), parts[2].str()});
+  }
+  return modules;
+}
+
+void readResults(const JsonValue &json, Node &node) {
+  json.forEach([&](const JsonValue &each) {
+    Argument result;
+    readArgument(each, result);
+    if (result.kind == Argument::Kind::None)
+      result.names.push_back("");
+    for (const std::string &name : result.names)
+      node.results.push_back(name);
+  });
+}
+
+Node readNode(const JsonValue &json) {
+  Node node;
+  StringRef target = json.get("target").asText();
+  target.consume_front("torch.ops.");
+  node.op = target.str();
+  json.get("inputs").forEach([&](const JsonValue &each) {
+    NamedArgument argument;
+    argument.name = each.get("name").asText().str();
+    readArgument(each.get("arg"), argument.value);
+    node.arguments.push_back(std::move(argument));
+  });
+  readResults(json.get("outputs"), node);
+  JsonValue metadata = json.get("metadata");
+  if (metadata.has("stack_trace"))
+    node.source = readSource(metadata.get("stack_trace").asText());
+  if (metadata.has("nn_module_stack"))
+    node.modules = readModules(metadata.get("nn_module_stack").asText());
+  return node;
+}
+
+void readGraph(const JsonValue &json, Graph &graph, StringSet<> defined,
+               bool isInner) {
+  json.get("tensor_values")
+      .forEachField([&](StringRef name, const JsonValue &value) {
+        graph.tensors[name] = readMeta(value);
+      });
+  auto readSymbols = [&](StringRef field, StringRef exact) {
+    if (!json.has(field))
+      return;
+    json.get(field).forEachField([&](StringRef name, const JsonValue &value) {
+      value.readUnion([&](StringRef kind, const JsonValue &inner) {
+        if (kind == exact)
+          graph.symbols[name] = readFloat(inner);
+        else if (inner.has("hint") && !inner.get("hint").isNull())
+          inner.get("hint").readUnion([&](StringRef, const JsonValue &hint) {
+            graph.symbols[name] = readFloat(hint);
+          });
+      });
+    });
+  };
+  readSymbols("sym_int_values", "as_int");
+  readSymbols("sym_float_values", "as_float");
+  json.get("inputs").forEach([&](const JsonValue &each) {
+    Argument input;
+    readArgument(each, input);
+    for (const std::string &name : input.names)
+      if (!defined.insert(name).second)
+        each.fail("names '" + name + "' a second time");
+    graph.inputs.push_back(std::move(input));
+  });
+  json.get("nodes").forEach([&](const JsonValue &each) {
+    Node node = readNode(each);
+    for (const NamedArgument &argument : node.arguments)
+      for (const std::string &name : argument.value.names)
+        if (!name.empty() && !defined.contains(name))
+          each.fail("reads '" + name + "', which nothing before it makes");
+    for (const std::string &name : node.results)
+      if (!name.empty() && !defined.insert(name).second && !isInner)
+        each.fail("makes '" + name + "' a second time");
+    graph.nodes.push_back(std::move(node));
+  });
+  json.get("outputs").forEach([&](const JsonValue &each) {
+    Argument output;
+    readArgument(each, output);
+    for (const std::string &name : output.names)
+      if (!name.empty() && !defined.contains(name))
+        each.fail("is '" + name + "', which nothing makes");
+    graph.outputs.push_back(std::move(output));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The signature
+//===----------------------------------------------------------------------===//
+
+void readInputSpec(const JsonValue &json, std::vector<InputSpec> &specs) {
+  json.readUnion([&](StringRef kind, const JsonValue &value) {
+    InputSpec spec;
+    if (kind == "user_input") {
+      Argument argument;
+      readArgument(value.get("arg"), argument);
+      if (argument.kind == Argument::Kind::Tensor)
+        spec.value = spec.name = argument.names.front();
+      else
+        spec.kind = InputSpec::Kind::UserConstant;
+    } else if (kind == "constant_input") {
+      spec.kind = InputSpec::Kind::UserConstant;
+      spec.name = value.get("name").asText().str();
+    } else if (kind == "parameter" || kind == "buffer" ||
+               kind == "tensor_constant") {
+      spec.kind = kind == "parameter" ? InputSpec::Kind::Parameter
+                  : kind == "buffer"  ? InputSpec::Kind::Buffer
+                                      : InputSpec::Kind::Constant;
+      spec.value = value.get("arg").get("name").asText().str();
+      spec.name = value.get((kind + "_name").str()).asText().str();
+    } else {
+      json.fail("is an input of the kind '" + kind +
+                "', which is not supported: export the module without it");
+    }
+    specs.push_back(std::move(spec));
+  });
+}
+
+void readOutputSpec(const JsonValue &json, std::vector<OutputSpec> &specs) {
+  json.readUnion([&](StringRef kind, const JsonValue &value) {
+    OutputSpec spec;
+    if (kind == "user_output") {
+      Argument argument;
+      readArgument(value.get("arg"), argument);
+      if (argument.kind == Argument::Kind::Tensor)
+        spec.value = argument.names.front();
+    } else if (kind == "buffer_mutation") {
+      spec.kind = OutputSpec::Kind::BufferMutation;
+      spec.value = value.get("arg").get("name").asText().str();
+      spec.target = value.get("buffer_name").asText().str();
+    } else {
+      spec.kind = OutputSpec::Kind::Other;
+      spec.target = kind.str();
+    }
+    specs.push_back(std::move(spec));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Storages
+//===----------------------------------------------------------------------===//
+
+/// Checks that the tensor's elements are in its storage.
+void checkStored(const Archive &archive, const StoredTensor &tensor,
+                 const JsonValue &json) {
+  const TensorMeta &meta = tensor.meta;
+  if (!archive.has(tensor.path))
+    return json.fail("is in '" + tensor.path + "', which the archive lacks");
+  int64_t last = meta.storageOffset;
+  if (last < 0)
+    return json.fail("begins at the element " + Twine(last));
+  for (auto [size, stride] : zip_equal(meta.shape, meta.strides)) {
+    if (stride < 0)
+      return json.fail("has the negative stride " + Twine(stride));
+    int64_t distance = 0;
+    if (MulOverflow(std::max<int64_t>(size - 1, 0), stride, distance) ||
+        AddOverflow(last, distance, last) || last > mostElements)
+      return json.fail("has strides that end outside of any storage");
+  }
+  int64_t elements = countElements(meta.shape);
+  int64_t bytes = elements == 0 ? 0 : (last + 1) * byteSize(meta.type);
+  if (bytes > archive.getSize(tensor.path))
+    json.fail("ends at byte " + Twine(bytes) + " of its storage '" +
+              tensor.path + "', which has " +
+              Twine(archive.getSize(tensor.path)));
+}
+
+Error readStorages(const Archive &archive, StringRef folder, StringRef model,
+                   StringMap<StoredTensor> &tensors) {
+  std::string path = (folder + "/" + model + "_" +
+                      StringRef(folder).rsplit('/').second + "_config.json")
+                         .str();
+  if (!archive.has(path))
+    return Error::success();
+  Expected<std::string> text = archive.read(path);
+  if (!text)
+    return text.takeError();
+  JsonDocument document(*text, path);
+  document.root().get("config").forEachField(
+      [&](StringRef name, const JsonValue &json) {
+        if (json.get("use_pickle").asBool())
+          return json.fail("is pickled, as tensors of subclasses and script "
+                           "objects are: export the module with plain tensors");
+        StoredTensor tensor;
+        tensor.path = (folder + "/" + json.get("path_name").asText()).str();
+        tensor.meta = readMeta(json.get("tensor_meta"));
+        checkStored(archive, tensor, json);
+        tensors[name] = std::move(tensor);
+      });
+  if (!document.getError().empty())
+    return createStringError(document.getError());
+  return Error::success();
+}
+
+void checkVersion(const JsonValue &root) {
+  JsonValue version = root.get("schema_version");
+  if (int64_t major = version.get("major").asInteger(); major != 8)
+    version.fail("is " + Twine(major) + "." +
+                 Twine(version.get("minor").asInteger()) +
+                 ", and this ppopt reads 8: export with PyTorch 2.9 to 2.15");
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+StringRef pt2::spell(Dtype type) {
+  switch (type) {
+  case Dtype::u8:
+    return "uint8";
+  case Dtype::i8:
+    return "int8";
+  case Dtype::i16:
+    return "int16";
+  case Dtype::i32:
+    return "int32";
+  case Dtype::i64:
+    return "int64";
+  case Dtype::f16:
+    return "float16";
+  case Dtype::f32:
+    return "float32";
+  case Dtype::f64:
+    return "float64";
+  case Dtype::boolean:
+    return "bool";
+  case Dtype::bf16:
+    return "bfloat16";
+  }
+  llvm_unreachable("unknown type");
+}
+
+bool pt2::isFloat(Dtype type) {
+  return type == Dtype::f16 || type == Dtype::f32 || type == Dtype::f64 ||
+         type == Dtype::bf16;
+}
+
+int64_t pt2::byteSize(Dtype type) {
+  switch (type) {
+  case Dtype::u8:
+  case Dtype::i8:
+  case Dtype::boolean:
+    return 1;
+  case Dtype::i16:
+  case Dtype::f16:
+  case Dtype::bf16:
+    return 2;
+  case Dtype::i32:
+  case Dtype::f32:
+    return 4;
+  case Dtype::i64:
+  case Dtype::f64:
+    return 8;
+  }
+  llvm_unreachable("unknown type");
+}
+
+std::optional<Dtype> pt2::dtypeFromCode(int64_t code) {
+  if ((code >= 1 && code <= 8) || code == 12 || code == 13)
+    return Dtype(code);
+  return std::nullopt;
+}
+
+int64_t pt2::countElements(ArrayRef<int64_t> shape) {
+  int64_t elements = 1;
+  for (int64_t size : shape)
+    elements *= size;
+  return elements;
+}
+
+bool StoredTensor::isContiguous() const {
+  int64_t stride = 1;
+  for (auto [size, step] : reverse(zip_equal(meta.shape, meta.strides))) {
+    if (size != 1 && step != stride)
+      return false;
+    stride *= size;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+Expected<ExportedProgram> pt2::readProgram(const Archive &archive) {
+  Expected<std::string> path = archive.findModel();
+  if (!path)
+    return path.takeError();
+  if (archive.has("byteorder")) {
+    Expected<std::string> order = archive.read("byteorder");
+    if (!order)
+      return order.takeError();
+    if (StringRef(*order).trim() != "little")
+      return createStringError("was written on a big-endian machine, which is "
+                               "not supported");
+  }
+  Expected<std::string> text = archive.read(*path);
+  if (!text)
+    return text.takeError();
+  JsonDocument document(*text, *path);
+  JsonValue root = document.root();
+  ExportedProgram program;
+  if (document.getError().empty())
+    checkVersion(root);
+  if (document.getError().empty()) {
+    JsonValue module = root.get("graph_module");
+    readGraph(module.get("graph"), program.graph, {}, /*isInner=*/false);
+    JsonValue signature = module.get("signature");
+    signature.get("input_specs").forEach([&](const JsonValue &each) {
+      readInputSpec(each, program.inputs);
+    });
+    signature.get("output_specs").forEach([&](const JsonValue &each) {
+      readOutputSpec(each, program.outputs);
+    });
+    if (root.has("torch_version"))
+      program.torchVersion = root.get("torch_version").asText().str();
+    if (program.inputs.size() != program.graph.inputs.size())
+      signature.fail("has " + Twine(program.inputs.size()) +
+                     " inputs, and the graph " +
+                     Twine(program.graph.inputs.size()));
+  }
+  if (!document.getError().empty())
+    return createStringError(document.getError());
+  StringRef model = StringRef(*path).drop_front(strlen("models/"));
+  model.consume_back(".json");
+  if (Error error =
+          readStorages(archive, "data/weights", model, program.weights))
+    return std::move(error);
+  if (Error error =
+          readStorages(archive, "data/constants", model, program.constants))
+    return std::move(error);
+  return program;
+}
+
+Expected<std::vector<char>> pt2::readTensor(const Archive &archive,
+                                            const StoredTensor &tensor) {
+  const TensorMeta &meta = tensor.meta;
+  int64_t size = byteSize(meta.type), elements = countElements(meta.shape);
+  std::vector<char> bytes(elements * size);
+  if (elements == 0)
+    return bytes;
+  if (tensor.isContiguous()) {
+    if (Error error =
+            archive.read(tensor.path, meta.storageOffset * size, bytes))
+      return std::move(error);
+    return bytes;
+  }
+  Expected<std::string> storage = archive.read(tensor.path);
+  if (!storage)
+    return storage.takeError();
+  Shape index(meta.shape.size(), 0);
+  for (int64_t i = 0; i < elements; ++i) {
+    int64_t from = meta.storageOffset;
+    for (auto [at, stride] : zip_equal(index, meta.strides))
+      from += at * stride;
+    std::memcpy(&bytes[i * size], &(*storage)[from * size], size);
+    for (int64_t dim = index.size() - 1; dim >= 0; --dim) {
+      if (++index[dim] < meta.shape[dim])
+        break;
+      index[dim] = 0;
+    }
+  }
+  return bytes;
+}

@@ -1,0 +1,329 @@
+//===- ImportGraph.cpp - Makes the ops of a graph's nodes -----------------===//
+
+#include "ImportGraph.h"
+
+#include "EvaluateConstants.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+using namespace mlir;
+using namespace mlir::pp;
+using namespace mlir::pp::pt2;
+
+static constexpr StringLiteral gradMode =
+    "higher_order.wrap_with_set_grad_enabled";
+
+/// Nodes that check what the archive says anyway, or name sizes.
+static bool makesNothing(const Node &node, const Graph &graph) {
+  return llvm::none_of(node.results, [&](const std::string &name) {
+    return graph.tensors.contains(name);
+  });
+}
+
+/// Ops whose result depends on the shape of a tensor alone.
+static bool isFilled(StringRef op) {
+  static constexpr StringLiteral ops[] = {
+      "aten.zeros_like.", "aten.ones_like.", "aten.full_like.",
+      "aten.empty_like.", "aten.new_zeros.", "aten.new_ones.",
+      "aten.new_full.",   "aten.new_empty."};
+  return llvm::any_of(ops,
+                      [&](StringRef each) { return op.starts_with(each); });
+}
+
+/// "aten.add_.Tensor" as "aten.add.Tensor"; nothing if it is not in place.
+static std::string outOfPlace(StringRef op) {
+  auto [name, overload] = op.rsplit('.');
+  if (!name.consume_back("_") || name.ends_with("_"))
+    return "";
+  return (name + "." + overload).str();
+}
+
+static Evaluate findEvaluateOf(StringRef op) {
+  if (Evaluate evaluate = findEvaluate(op))
+    return evaluate;
+  std::string other = outOfPlace(op);
+  return other.empty() ? nullptr : findEvaluate(other);
+}
+
+static const Graph *innerGraph(const Node &node) {
+  for (const NamedArgument &argument : node.arguments)
+    if (argument.value.kind == Argument::Kind::Graph)
+      return argument.value.graph.get();
+  return nullptr;
+}
+
+Location GraphImporter::locOf(const Node &node) const {
+  if (node.source.file.empty())
+    return FileLineColLoc::get(context, path, 0, 0);
+  return FileLineColLoc::get(context, node.source.file, node.source.line, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Before anything is made
+//===----------------------------------------------------------------------===//
+
+/// `computed` are names that depend on an input or a parameter.
+LogicalResult GraphImporter::checkSupported(const Graph &graph,
+                                            StringSet<> &computed) {
+  LogicalResult result = success();
+  for (const Node &node : graph.nodes) {
+    bool isComputed = false;
+    for (const NamedArgument &argument : node.arguments)
+      for (const std::string &name : argument.value.names)
+        isComputed |= computed.contains(name);
+    if (const Graph *inner = innerGraph(node)) {
+      if (node.op != gradMode)
+        result = error(node) << "is not supported: export without it";
+      else if (failed(checkSupported(*inner, computed)))
+        result = failure();
+      for (auto [outer, name] : zip(node.results, inner->outputs))
+        if (!name.names.empty() && computed.contains(name.names.front()))
+          computed.insert(outer);
+      continue;
+    }
+    if (makesNothing(node, graph))
+      continue;
+    bool isSupported = isFilled(node.op) || findOpRow(node.op) ||
+                       (!isComputed && findEvaluateOf(node.op));
+    if (!isSupported)
+      result = error(node) << "is not supported";
+    if (isComputed && !isFilled(node.op))
+      for (const std::string &name : node.results)
+        computed.insert(name);
+  }
+  return result;
+}
+
+void GraphImporter::countReads(const Graph &graph) {
+  auto count = [&](const Argument &argument) {
+    for (const std::string &name : argument.names)
+      ++readsLeft[name];
+  };
+  for (const Node &node : graph.nodes)
+    for (const NamedArgument &argument : node.arguments) {
+      count(argument.value);
+      if (argument.value.graph)
+        countReads(*argument.value.graph);
+    }
+  for (const Argument &output : graph.outputs)
+    count(output);
+}
+
+void GraphImporter::noteEvaluationMode(const Graph &graph) {
+  bool drops = false, leaves = false;
+  for (const Node &node : graph.nodes) {
+    if (!StringRef(node.op).starts_with("aten.dropout"))
+      continue;
+    OpCall call(node, graph, environment);
+    (call.flag("train", true) ? drops : leaves) |= call.number("p", 0) > 0;
+  }
+  if (leaves && !drops)
+    notes.push_back("the model was exported in evaluation mode: its dropout "
+                    "does nothing; call model.train() before the export");
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// Whether the result is a view of the op's first tensor, or may be one.
+static bool isView(StringRef op) {
+  for (const OpRow &row : shapeRows())
+    if (row.op == op)
+      return !op.starts_with("aten.cat") && !op.starts_with("aten.stack") &&
+             !op.starts_with("aten.repeat");
+  return op.starts_with("aten.alias.") || op.starts_with("aten.detach") ||
+         op.starts_with("aten.contiguous.") || op.starts_with("aten.to.");
+}
+
+LogicalResult GraphImporter::addResults(const Node &node, OpCall &call,
+                                        std::vector<Value> values) {
+  if (call.failed())
+    return error(node) << call.getError();
+  for (auto [i, name] : enumerate(node.results)) {
+    Value value = i < values.size() ? values[i] : Value();
+    if (!value || name.empty())
+      continue; // an error where something reads it
+    const TensorMeta &meta = call.result(i);
+    if (Emitter::shapeOf(value) != ArrayRef(meta.shape) ||
+        Emitter::typeOf(value) != meta.type)
+      return error(node) << "makes " << value.getType()
+                         << ", and the archive says that it is of "
+                         << spell(meta.type) << " and "
+                         << emit.tensorType(Dtype::f32, meta.shape);
+    int64_t storage = nextStorage++;
+    if (isView(node.op))
+      if (auto tensors = call.allTensors(); !tensors.empty())
+        storage = tensors.front()->storage;
+    environment.tensors[name] = {meta.type, meta.shape, {}, value, storage};
+  }
+  return success();
+}
+
+LogicalResult GraphImporter::addConstants(const Node &node, OpCall &call) {
+  std::vector<HostTensor> results = findEvaluateOf(node.op)(call);
+  if (call.failed())
+    return error(node) << call.getError();
+  for (auto [i, name] : enumerate(node.results)) {
+    if (i >= results.size() || name.empty())
+      continue;
+    const TensorMeta &meta = call.result(i);
+    const HostTensor &result = results[i];
+    if (result.getShape() != ArrayRef(meta.shape) ||
+        result.getType() != meta.type)
+      return error(node) << "of constants does not make the shape and the type "
+                            "that the archive says";
+    environment.tensors[name] = {
+        meta.type, meta.shape, result, {}, nextStorage++};
+  }
+  return success();
+}
+
+/// After an op in place its first tensor's name stands for the result.
+LogicalResult GraphImporter::replaceInPlace(const Node &node) {
+  std::string self;
+  for (const NamedArgument &argument : node.arguments)
+    if (argument.value.kind == Argument::Kind::Tensor) {
+      self = argument.value.names.front();
+      break;
+    }
+  auto before = environment.tensors.find(self);
+  if (before == environment.tensors.end() || node.results.empty())
+    return success();
+  for (const InputSpec &input : program.inputs)
+    if (input.value == self && input.kind == InputSpec::Kind::Buffer &&
+        !StringRef(node.op).contains("detach_"))
+      return error(node) << "updates the buffer '" << input.name
+                         << "', which models cannot yet: export in evaluation "
+                            "mode, or use a module without it";
+  int64_t storage = before->second.storage;
+  for (const auto &other : environment.tensors)
+    if (other.first() != self && storage != 0 &&
+        other.second.storage == storage && readsLeft.lookup(other.first()) > 0)
+      return error(node) << "changes a tensor in place of which a view is read "
+                            "afterwards: write it out of place";
+  Tensor after = environment.tensors.lookup(node.results.front());
+  environment.tensors.find(self)->second = after;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+/// The nodes of a region without gradients, inline.
+LogicalResult GraphImporter::importInner(const Node &node, const Graph &graph) {
+  const Graph &inner = *innerGraph(node);
+  // The flag, the graph, then the graph's inputs.
+  ArrayRef<NamedArgument> arguments = node.arguments;
+  bool keepsGradients = false;
+  if (!arguments.empty() &&
+      arguments.front().value.kind == Argument::Kind::Bool)
+    keepsGradients = arguments.front().value.ints.front();
+  SmallVector<std::string> outer;
+  for (const NamedArgument &argument : arguments)
+    if (argument.value.kind == Argument::Kind::Tensor)
+      outer.push_back(argument.value.names.front());
+  SmallVector<std::string> names;
+  for (const Argument &input : inner.inputs)
+    if (input.kind == Argument::Kind::Tensor)
+      names.push_back(input.names.front());
+  if (outer.size() != names.size())
+    return error(node) << "has " << outer.size() << " tensors, and its graph "
+                       << names.size() << " inputs";
+  for (auto [from, to] : zip_equal(outer, names))
+    if (from != to && environment.tensors.contains(from)) {
+      Tensor tensor = environment.tensors.lookup(from);
+      environment.tensors[to] = tensor;
+    }
+  if (failed(importNodes(inner)))
+    return failure();
+  for (auto [name, output] : zip(node.results, inner.outputs)) {
+    if (output.kind != Argument::Kind::Tensor ||
+        !environment.tensors.contains(output.names.front()))
+      return error(node) << "has a result that its graph does not make";
+    Tensor tensor = environment.tensors.lookup(output.names.front());
+    if (tensor.value && !keepsGradients) {
+      emit.setLoc(locOf(node));
+      tensor.value = emit.make<DetachOp>(tensor.value);
+    }
+    environment.tensors[name] = tensor;
+  }
+  return success();
+}
+
+LogicalResult GraphImporter::importNode(const Node &node, const Graph &graph) {
+  if (innerGraph(node))
+    return importInner(node, graph);
+  if (makesNothing(node, graph))
+    return success();
+  OpCall call(node, graph, environment);
+  if (isFilled(node.op)) {
+    double value = StringRef(node.op).contains("ones") ? 1
+                   : StringRef(node.op).contains("full")
+                       ? call.number("fill_value")
+                       : 0;
+    const TensorMeta &meta = call.result();
+    if (call.failed())
+      return error(node) << call.getError();
+    environment.tensors[node.results.front()] = {
+        meta.type,
+        meta.shape,
+        HostTensor::splat(meta.type, meta.shape, {value, int64_t(value)}),
+        {},
+        nextStorage++};
+    return success();
+  }
+  bool isConstant = llvm::all_of(call.allTensors(), [](const Tensor *tensor) {
+    return tensor->constant.has_value();
+  });
+  if (call.failed())
+    return error(node) << call.getError();
+  if (isConstant && findEvaluateOf(node.op)) {
+    if (failed(addConstants(node, call)))
+      return failure();
+  } else {
+    const OpRow *row = findOpRow(node.op);
+    if (!row)
+      return error(node) << "is not supported";
+    emit.setLoc(locOf(node));
+    if (failed(addResults(node, call, row->build(call, emit))))
+      return failure();
+  }
+  return outOfPlace(node.op).empty() ? success() : replaceInPlace(node);
+}
+
+LogicalResult GraphImporter::importNodes(const Graph &graph) {
+  for (const Node &node : graph.nodes) {
+    for (const NamedArgument &argument : node.arguments)
+      for (const std::string &name : argument.value.names)
+        --readsLeft[name];
+    if (failed(importNode(node, graph)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult GraphImporter::check() {
+  StringSet<> computed;
+  for (const InputSpec &input : program.inputs)
+    if (input.kind == InputSpec::Kind::User ||
+        input.kind == InputSpec::Kind::Parameter)
+      computed.insert(input.value);
+  return checkSupported(program.graph, computed);
+}
+
+LogicalResult GraphImporter::run() {
+  countReads(program.graph);
+  noteEvaluationMode(program.graph);
+  if (failed(importNodes(program.graph)))
+    return failure();
+  for (const OutputSpec &output : program.outputs)
+    if (!output.value.empty() && !environment.tensors.contains(output.value)) {
+      emitError(FileLineColLoc::get(context, path, 0, 0))
+          << "returns '" << output.value << "', which cannot be computed";
+      return failure();
+    }
+  return success();
+}

@@ -1,0 +1,55 @@
+//===- ImportGraph.h - Makes the ops of a graph's nodes -------------------===//
+
+#ifndef PPOPT_LIB_IMPORT_IMPORTGRAPH_H
+#define PPOPT_LIB_IMPORT_IMPORTGRAPH_H
+
+#include "Emitter.h"
+
+#include "llvm/ADT/StringSet.h"
+
+namespace mlir::pp::pt2 {
+
+/// Walks the nodes in their order: those on constants are computed, of the
+/// others ops are made.
+class GraphImporter {
+public:
+  GraphImporter(const ExportedProgram &program, Environment &environment,
+                Emitter &emit, MLIRContext *context, llvm::StringRef path)
+      : program(program), environment(environment), emit(emit),
+        context(context), path(path) {}
+
+  /// Emits an error for each op that is not supported.
+  LogicalResult check();
+  LogicalResult run();
+  const std::vector<std::string> &getNotes() const { return notes; }
+
+private:
+  LogicalResult checkSupported(const Graph &graph, llvm::StringSet<> &computed);
+  LogicalResult importNodes(const Graph &graph);
+  LogicalResult importNode(const Node &node, const Graph &graph);
+  LogicalResult importInner(const Node &node, const Graph &graph);
+  LogicalResult addResults(const Node &node, OpCall &call,
+                           std::vector<Value> values);
+  LogicalResult addConstants(const Node &node, OpCall &call);
+  LogicalResult replaceInPlace(const Node &node);
+  void countReads(const Graph &graph);
+  void noteEvaluationMode(const Graph &graph);
+  Location locOf(const Node &node) const;
+  InFlightDiagnostic error(const Node &node) const {
+    return emitError(locOf(node)) << "'" << node.op << "' ";
+  }
+
+  const ExportedProgram &program;
+  Environment &environment;
+  Emitter &emit;
+  MLIRContext *context;
+  llvm::StringRef path;
+  std::vector<std::string> notes;
+  /// How often each name is read by nodes that are still to come.
+  llvm::StringMap<int64_t> readsLeft;
+  int64_t nextStorage = 1;
+};
+
+} // namespace mlir::pp::pt2
+
+#endif // PPOPT_LIB_IMPORT_IMPORTGRAPH_H

@@ -1,0 +1,233 @@
+//===- OpCall.cpp - One node of a graph, with its arguments' values -------===//
+
+#include "OpCall.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+using namespace mlir::pp;
+using namespace mlir::pp::pt2;
+
+const Argument *OpCall::find(StringRef name) const {
+  for (const NamedArgument &argument : node.arguments)
+    if (argument.name == name)
+      return argument.value.kind == Argument::Kind::None ? nullptr
+                                                         : &argument.value;
+  return nullptr;
+}
+
+const Argument *OpCall::need(StringRef name, bool isNeeded) {
+  const Argument *argument = find(name);
+  if (!argument && isNeeded)
+    fail("lacks the argument '" + name + "'");
+  return argument;
+}
+
+bool OpCall::has(StringRef name) const { return find(name); }
+
+const Tensor &OpCall::lookUp(StringRef name) {
+  static const Tensor none{Dtype::f32, {}, HostTensor(Dtype::f32, {}), {}, -1};
+  auto found = environment.tensors.find(name);
+  if (found != environment.tensors.end())
+    return found->second;
+  fail("reads '" + name + "', which is no tensor");
+  return none;
+}
+
+const Tensor &OpCall::tensor(StringRef name) {
+  const Argument *argument = need(name, true);
+  if (argument && argument->kind != Argument::Kind::Tensor)
+    fail("has the argument '" + name + "', which is no tensor");
+  bool isTensor = argument && argument->kind == Argument::Kind::Tensor;
+  return lookUp(isTensor ? StringRef(argument->names.front()) : "");
+}
+
+const Tensor *OpCall::optionalTensor(StringRef name) {
+  return has(name) ? &tensor(name) : nullptr;
+}
+
+bool OpCall::isTensor(StringRef name) const {
+  const Argument *argument = find(name);
+  return argument && argument->kind == Argument::Kind::Tensor;
+}
+
+std::vector<const Tensor *> OpCall::tensors(StringRef name) {
+  std::vector<const Tensor *> list;
+  const Argument *argument = need(name, true);
+  if (!argument)
+    return list;
+  if (argument->kind != Argument::Kind::Tensors &&
+      argument->kind != Argument::Kind::Tensor)
+    fail("has the argument '" + name + "', which is no list of tensors");
+  for (const std::string &each : argument->names)
+    list.push_back(each.empty() ? nullptr : &lookUp(each));
+  return list;
+}
+
+double OpCall::symbol(StringRef name) {
+  auto found = environment.symbols.find(name);
+  if (found != environment.symbols.end())
+    return found->second;
+  auto hint = graph.symbols.find(name);
+  if (hint != graph.symbols.end())
+    return hint->second;
+  fail("reads '" + name + "', a number that is not known");
+  return 1;
+}
+
+bool OpCall::isIntegral(StringRef name) const {
+  const Argument *argument = find(name);
+  if (!argument)
+    return true;
+  if (argument->kind == Argument::Kind::SymInt) {
+    double value = 0.5;
+    auto found = environment.symbols.find(argument->names.front());
+    if (found != environment.symbols.end())
+      value = found->second;
+    return value == int64_t(value);
+  }
+  return argument->kind == Argument::Kind::Int ||
+         argument->kind == Argument::Kind::Bool;
+}
+
+int64_t OpCall::integer(StringRef name, std::optional<int64_t> fallback) {
+  const Argument *argument = need(name, !fallback);
+  if (!argument)
+    return fallback.value_or(1);
+  switch (argument->kind) {
+  case Argument::Kind::Int:
+  case Argument::Kind::Bool:
+    return argument->ints.front();
+  case Argument::Kind::SymInt:
+    return int64_t(symbol(argument->names.front()));
+  default:
+    fail("has the argument '" + name + "', which is no integer");
+    return fallback.value_or(1);
+  }
+}
+
+double OpCall::number(StringRef name, std::optional<double> fallback) {
+  const Argument *argument = need(name, !fallback);
+  if (!argument)
+    return fallback.value_or(1);
+  switch (argument->kind) {
+  case Argument::Kind::Float:
+    return argument->number;
+  case Argument::Kind::Int:
+  case Argument::Kind::Bool:
+    return double(argument->ints.front());
+  case Argument::Kind::SymInt:
+    return symbol(argument->names.front());
+  default:
+    fail("has the argument '" + name + "', which is no number");
+    return fallback.value_or(1);
+  }
+}
+
+bool OpCall::flag(StringRef name, bool fallback) {
+  return integer(name, fallback) != 0;
+}
+
+Shape OpCall::integers(StringRef name, std::optional<Shape> fallback) {
+  const Argument *argument = need(name, !fallback);
+  if (!argument)
+    return fallback.value_or(Shape());
+  Shape list;
+  switch (argument->kind) {
+  case Argument::Kind::Int:
+  case Argument::Kind::Ints:
+    return Shape(argument->ints.begin(), argument->ints.end());
+  case Argument::Kind::SymInt:
+    return {int64_t(symbol(argument->names.front()))};
+  case Argument::Kind::SymInts:
+    for (auto [each, number] : zip_equal(argument->names, argument->ints))
+      list.push_back(each.empty() ? number : int64_t(symbol(each)));
+    return list;
+  case Argument::Kind::Tensors:
+    if (argument->names.empty())
+      return list; // an empty list has no type
+    [[fallthrough]];
+  default:
+    fail("has the argument '" + name + "', which is no list of integers");
+    return list;
+  }
+}
+
+bool OpCall::isText(StringRef name) const {
+  const Argument *argument = find(name);
+  return argument && argument->kind == Argument::Kind::Text;
+}
+
+StringRef OpCall::text(StringRef name, StringRef fallback) {
+  const Argument *argument = find(name);
+  if (!argument)
+    return fallback;
+  if (argument->kind != Argument::Kind::Text)
+    fail("has the argument '" + name + "', which is no text");
+  return argument->text;
+}
+
+std::optional<Dtype> OpCall::dtype(StringRef name) {
+  const Argument *argument = find(name);
+  if (!argument)
+    return std::nullopt;
+  if (argument->kind != Argument::Kind::Dtype) {
+    fail("has the argument '" + name + "', which is no type");
+    return std::nullopt;
+  }
+  std::optional<Dtype> type = dtypeFromCode(argument->ints.front());
+  if (!type)
+    fail("makes a tensor of the type " + Twine(argument->ints.front()) +
+         ", which no model of ppopt has");
+  return type;
+}
+
+int64_t OpCall::wrapDim(int64_t dim, int64_t rank) {
+  int64_t most = std::max<int64_t>(rank, 1);
+  if (dim < -most || dim >= most) {
+    fail("names the dimension " + Twine(dim) + " of a tensor of " +
+         Twine(rank));
+    return 0;
+  }
+  return dim < 0 ? dim + most : dim;
+}
+
+int64_t OpCall::dim(StringRef name, int64_t rank,
+                    std::optional<int64_t> fallback) {
+  return wrapDim(integer(name, fallback), rank);
+}
+
+Shape OpCall::dims(StringRef name, int64_t rank) {
+  Shape list = integers(name, Shape());
+  if (list.empty())
+    for (int64_t dim = 0; dim < rank; ++dim)
+      list.push_back(dim);
+  if (rank == 0)
+    return {};
+  for (int64_t &dim : list)
+    dim = wrapDim(dim, rank);
+  llvm::sort(list);
+  return list;
+}
+
+const TensorMeta &OpCall::result(unsigned number) {
+  static const TensorMeta none;
+  if (number < node.results.size()) {
+    auto found = graph.tensors.find(node.results[number]);
+    if (found != graph.tensors.end())
+      return found->second;
+  }
+  fail("has a result of which the archive says nothing");
+  return none;
+}
+
+std::vector<const Tensor *> OpCall::allTensors() {
+  std::vector<const Tensor *> list;
+  for (const NamedArgument &argument : node.arguments)
+    if (argument.value.kind == Argument::Kind::Tensor ||
+        argument.value.kind == Argument::Kind::Tensors)
+      for (const std::string &name : argument.value.names)
+        if (!name.empty())
+          list.push_back(&lookUp(name));
+  return list;
+}

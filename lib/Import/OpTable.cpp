@@ -1,0 +1,44 @@
+//===- OpTable.cpp - All ATen ops that a model may have -------------------===//
+
+#include "Emitter.h"
+
+#include "llvm/ADT/StringMap.h"
+
+using namespace llvm;
+using namespace mlir::pp::pt2;
+
+static StringMap<const OpRow *> makeTable() {
+  StringMap<const OpRow *> table;
+  for (ArrayRef<OpRow> rows : {elementwiseRows(), shapeRows(), reductionRows(),
+                               normRows(), matmulRows(), attentionRows(),
+                               indexRows(), lossRows(), recurrentRows()})
+    for (const OpRow &row : rows)
+      table[row.op] = &row;
+  return table;
+}
+
+static const StringMap<const OpRow *> &getTable() {
+  static const StringMap<const OpRow *> table = makeTable();
+  return table;
+}
+
+const OpRow *mlir::pp::pt2::findOpRow(StringRef op) {
+  auto found = getTable().find(op);
+  if (found != getTable().end())
+    return found->second;
+  // "aten.add_.Tensor" is "aten.add.Tensor" in place.
+  auto [name, overload] = op.rsplit('.');
+  if (!name.consume_back("_"))
+    return nullptr;
+  found = getTable().find((name + "." + overload).str());
+  return found == getTable().end() ? nullptr : found->second;
+}
+
+std::vector<const OpRow *> mlir::pp::pt2::listOpRows() {
+  std::vector<const OpRow *> rows;
+  for (const auto &entry : getTable())
+    rows.push_back(entry.second);
+  llvm::sort(rows,
+             [](const OpRow *a, const OpRow *b) { return a->op < b->op; });
+  return rows;
+}

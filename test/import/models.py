@@ -1,0 +1,86 @@
+"""Imports archives of torch.export, trains what comes out under plans, and compares with PyTorch: make_archives.py made both."""
+import gzip
+import json
+import os
+
+import numpy as np
+
+from support import safetensors_io
+from support.executable import checked, compile_model, expect_close, run
+
+TOLERANCE = {"f32": 1e-4, "f64": 1e-9}
+# A gradient that is zero by symmetry is rounding noise of the others.
+LEAST_SCALE = {"f32": 1e-2, "f64": 1e-3}
+
+PLANS = {
+    "one rank": ["--microbatches", "2"],
+    "dp=2": ["--mesh", "dp=2"],
+    "pp=2": ["--mesh", "pp=2", "--microbatches", "2"],
+    "fsdp=2, zero 3": ["--mesh", "fsdp=2", "--zero", "3"],
+    "dp=2, pp=2": ["--mesh", "dp=2,pp=2", "--microbatches", "2"],
+}
+
+
+class Fixtures:
+    """The committed archives and figures."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        with open(os.path.join(directory, "models.json")) as file:
+            self.described = json.load(file)
+
+    def archives(self):
+        """[(model, archive, type)]"""
+        return [(name, archive, spelling) for name, model in self.described["models"].items()
+                for archive, spelling in model["archives"].items()]
+
+    def unpack(self, archive, scratch):
+        path = os.path.join(scratch, archive)
+        if not os.path.exists(path):
+            with gzip.open(os.path.join(self.directory, archive + ".gz")) as packed, open(path + ".part", "wb") as file:
+                file.write(packed.read())
+            os.replace(path + ".part", path)
+        return path
+
+    def figures(self, name):
+        """{kind: {name: array}}; "inputs", "gradients", "losses"."""
+        groups = {}
+        for key, value in safetensors_io.read(os.path.join(self.directory, name + ".safetensors")).items():
+            kind, rest = key.split("/", 1)
+            groups.setdefault(kind, {})[rest] = value
+        return groups
+
+
+def import_model(ppopt, archive, model, flags=()):
+    """Writes `model` and, beside it, its parameters; returns these and what was printed."""
+    done = checked([ppopt, "import", archive, "-o", model, *flags])
+    return safetensors_io.read(os.path.splitext(model)[0] + ".safetensors"), done
+
+
+def import_flags(described):
+    return ["--loss", described["criterion"]] if "criterion" in described else []
+
+
+def inputs_of(figures, described, spelling):
+    """The data in the model's types."""
+    of_float = {"f32": np.float32, "f64": np.float64}[spelling]
+    return {name: figures["inputs"][name].astype(of_float if kind == "float" else kind) for name, kind in described["inputs"].items()}
+
+
+def check(ppopt, scratch, fixtures, name, archive, spelling, plan):
+    """The first loss and gradients, and the losses of some steps of AdamW, are PyTorch's."""
+    described, figures = fixtures.described["models"][name], fixtures.figures(name)
+    stem = os.path.join(scratch, f"{archive[:-4]}.{plan.replace(' ', '').replace('=', '').replace(',', '-')}")
+    init, _ = import_model(ppopt, fixtures.unpack(archive, scratch), stem + ".mlir", import_flags(described))
+    adamw = fixtures.described["adamw"]
+    train = compile_model(ppopt, stem + ".mlir", stem, ["--optimizer", "adamw", "--cpu", "native", *PLANS[plan]])
+    result = run(train, ["--lr", repr(adamw["lr"]), "--betas", ",".join(map(repr, adamw["betas"])), "--eps", repr(adamw["eps"]),
+                         "--weight-decay", repr(adamw["weight_decay"])],
+                 init=init, inputs=inputs_of(figures, described, spelling), steps=fixtures.described["steps"], dump_gradients=True)
+    scale = max(np.abs(gradient).max() for gradient in figures["gradients"].values())
+    tolerance = TOLERANCE[spelling]
+    expect_close("first loss", result.losses[:1], figures["losses"]["adamw"][:1], tolerance)
+    ties = described["ties"]
+    ours = {ties.get(key, key): value for key, value in result.gradients.items()}
+    expect_close("gradient", ours, figures["gradients"], tolerance, least_scale=LEAST_SCALE[spelling] * scale)
+    expect_close("losses", result.losses, figures["losses"]["adamw"], 100 * tolerance)

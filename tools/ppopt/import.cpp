@@ -1,0 +1,161 @@
+//===- import.cpp - `ppopt import`: models of torch.export ----------------===//
+
+#include "commands.h"
+#include "paths.h"
+#include "write_file.h"
+
+#include "ppopt/Driver/Compile.h"
+#include "ppopt/Import/Import.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace llvm;
+using namespace ppopt;
+using mlir::pp::ImportedModel;
+using mlir::pp::ImportLoss;
+
+static constexpr StringRef losses[] = {"cross_entropy", "mse", "bce"};
+
+static constexpr Flag importFlags[] = {
+    {"o", ValueKind::Output, "FILE", "",
+     "the model file; the parameters are written beside it"},
+    {"weights", ValueKind::Output, "FILE", "",
+     "the parameters' values (default: the model file's name with "
+     ".safetensors)"},
+    {"loss", ValueKind::Choice, "NAME", "",
+     "add a loss to a graph that returns none, of its first float result: "
+     "cross_entropy of classes in the last dimension, mse, or bce, the binary "
+     "cross entropy of logits",
+     losses},
+    {"targets", ValueKind::Text, "NAME", "targets",
+     "with --loss: the name of the input that it adds"},
+    {"list-unsupported", ValueKind::Switch, "", "",
+     "only print each op that is not supported with its line of Python"},
+};
+
+static ImportLoss findLoss(StringRef name) {
+  if (name == "cross_entropy")
+    return ImportLoss::CrossEntropy;
+  if (name == "mse")
+    return ImportLoss::Mse;
+  return name == "bce" ? ImportLoss::Bce : ImportLoss::None;
+}
+
+/// Prints "FILE:LINE: error: …" without the source's text, which is not there
+/// where a model is imported.
+static void printDiagnostic(mlir::Diagnostic &diagnostic) {
+  if (auto where = dyn_cast<mlir::FileLineColLoc>(diagnostic.getLocation())) {
+    errs() << where.getFilename().getValue() << ":";
+    if (where.getLine() > 0)
+      errs() << where.getLine() << ":";
+    errs() << " ";
+  }
+  bool isError = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+  errs() << (isError ? "error: " : "note: ") << diagnostic << "\n";
+}
+
+/// "x f32 [4, 6]"
+static std::string describe(const mlir::pp::ImportedInput &input) {
+  std::string text;
+  raw_string_ostream out(text);
+  out << input.name << " " << input.type.getElementType() << " [";
+  interleaveComma(input.type.getShape(), out);
+  out << "]";
+  return text;
+}
+
+static std::string makeText(const ImportedModel &model,
+                            const Arguments &arguments, StringRef weights) {
+  std::string text;
+  raw_string_ostream out(text);
+  out << "// Imported from " << sys::path::filename(arguments.positional)
+      << ", which PyTorch " << model.torchVersion << " exported.\n"
+      << "// " << arguments.line << "\n"
+      << "// The parameters' values: --init " << sys::path::filename(weights)
+      << "\n\n";
+  mlir::OpPrintingFlags flags;
+  flags.enableDebugInfo(true, /*prettyForm=*/false);
+  for (mlir::Operation &op : *(*model.module).getBody()) {
+    op.print(out, flags);
+    out << "\n";
+  }
+  return text;
+}
+
+/// What to run next.
+static void printRecipe(const ImportedModel &model, StringRef file,
+                        StringRef weights) {
+  outs() << "inputs, of which the first dimension is the batch:\n";
+  for (const mlir::pp::ImportedInput &input : model.inputs)
+    outs() << "  " << describe(input) << "\n";
+  outs() << "next:\n"
+         << "  ppopt compile " << file << " --mesh dp=2 -o train\n"
+         << "  mpirun -np 2 ./train --init " << weights
+         << " --inputs DATA.safetensors --steps 100 --lr 1e-4 --export "
+            "trained.safetensors\n"
+         << "DATA.safetensors has a tensor with all rows for each input.\n";
+}
+
+static int runImport(const Arguments &arguments, const DriverSetup &) {
+  mlir::DialectRegistry registry;
+  mlir::pp::registerCompilerDialects(registry);
+  mlir::MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  context.printOpOnDiagnostic(false);
+  context.getDiagEngine().registerHandler([](mlir::Diagnostic &diagnostic) {
+    printDiagnostic(diagnostic);
+    return mlir::success();
+  });
+  mlir::pp::ImportOptions options;
+  options.path = arguments.positional;
+  options.loss = findLoss(arguments.get("loss"));
+  options.targets = arguments.get("targets").str();
+  options.onlyChecks = arguments.has("list-unsupported");
+  mlir::FailureOr<ImportedModel> model =
+      mlir::pp::importModel(&context, options);
+  if (failed(model))
+    return 1;
+  if (options.onlyChecks) {
+    outs() << "all ops are supported\n";
+    return 0;
+  }
+  std::string file = arguments.get("o").str();
+  if (file.empty())
+    return failUsage(importCommand, "give the model file: -o model.mlir");
+  SmallString<128> weights(arguments.get("weights"));
+  if (weights.empty()) {
+    weights = file;
+    sys::path::replace_extension(weights, ".safetensors");
+  }
+  if (failed(
+          writeFile(importCommand, file, makeText(*model, arguments, weights))))
+    return 1;
+  if (std::string why = mlir::pp::writeWeights(*model, weights); !why.empty())
+    return fail(importCommand, weights + ": " + why);
+  for (const std::string &note : model->notes)
+    errs() << options.path << ": note: " << note << "\n";
+  printRecipe(*model, file, weights);
+  return 0;
+}
+
+static constexpr ArrayRef<Flag> importGroups[] = {importFlags};
+
+const Command ppopt::importCommand = {
+    "import",
+    "makes a model file of a torch.export archive",
+    "MODEL.pt2",
+    "Makes a model file and a file of initial parameters of what PyTorch\n"
+    "exported:\n"
+    "\n"
+    "  torch.export.save(torch.export.export(model, (x, y)), \"m.pt2\")\n"
+    "\n"
+    "The module returns its loss, or --loss adds one. Ops that do not depend "
+    "on\n"
+    "inputs or parameters are computed now. Errors and the ops of the model\n"
+    "file point to the lines of Python.",
+    importGroups,
+    &runImport};
