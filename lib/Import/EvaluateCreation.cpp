@@ -113,14 +113,20 @@ static Results linspace(OpCall &call) {
   Dtype type = call.result().type;
   double start = call.number("start"), end = call.number("end");
   int64_t steps = call.integer("steps");
-  return generate(call, type, {steps}, {false}, [&](ArrayRef<int64_t> index) {
-    if (steps == 1)
-      return Scalar{start, int64_t(start)};
-    double value = type == Dtype::f64 || !isFloat(type)
-                       ? linspaceElement<double>(start, end, steps, index[0])
-                       : linspaceElement<float>(start, end, steps, index[0]);
-    return Scalar{value, isFloat(type) ? 0 : int64_t(value)};
-  });
+  bool isSingle = isFloat(type) && type != Dtype::f64;
+  Results results = generate(
+      call, isFloat(type) ? type : Dtype::f64, {steps}, {false},
+      [&](ArrayRef<int64_t> index) {
+        double value = start;
+        if (steps > 1)
+          value = isSingle
+                      ? linspaceElement<float>(start, end, steps, index[0])
+                      : linspaceElement<double>(start, end, steps, index[0]);
+        return Scalar{value, 0};
+      });
+  if (call.failed())
+    return {};
+  return {results.front().cast(type)};
 }
 
 static Results eye(OpCall &call) {

@@ -22,7 +22,7 @@ Results pt2::concatenate(OpCall &call, ArrayRef<HostTensor> tensors,
   int64_t total = 0;
   for (const HostTensor &tensor : tensors) {
     Shape own(tensor.getShape());
-    if (own.size() != shape.size()) {
+    if (own.size() != shape.size() || dim >= int64_t(own.size())) {
       call.fail("joins tensors of " + Twine(shape.size()) + " and of " +
                 Twine(own.size()) + " dimensions");
       return {};
@@ -120,7 +120,7 @@ static Results repeatDims(OpCall &call, HostTensor tensor,
     pairs.append({interleaves ? size : count, interleaves ? count : size});
     strides.append({interleaves ? stride : 0, interleaves ? 0 : stride});
   }
-  if (call.failed() || !fits(call, shape, {}))
+  if (call.failed() || !fits(call, shape, {}) || !fits(call, pairs, {}))
     return {};
   return {reshape(call, tensor.view(pairs, strides), shape)};
 }

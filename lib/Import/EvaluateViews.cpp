@@ -21,17 +21,16 @@ std::string pt2::spellShape(ArrayRef<int64_t> shape) {
   return text + "]";
 }
 
-/// The product of sizes, null if one is negative or it is more than `most`.
-static std::optional<int64_t> product(ArrayRef<int64_t> sizes, int64_t most) {
-  if (llvm::is_contained(sizes, 0))
-    return llvm::any_of(sizes, [](int64_t size) { return size < 0; })
-               ? std::nullopt
-               : std::optional<int64_t>(0);
+/// Whether no size is negative and the product of all but the zeros, which is
+/// what strides may come to, is at most `most`.
+static bool isAtMost(ArrayRef<int64_t> sizes, int64_t most) {
   int64_t elements = 1;
   for (int64_t size : sizes)
-    if (size < 0 || MulOverflow(elements, size, elements) || elements > most)
-      return std::nullopt;
-  return elements;
+    if (size < 0 ||
+        MulOverflow(elements, std::max<int64_t>(size, 1), elements) ||
+        elements > most)
+      return false;
+  return true;
 }
 
 /// A tensor of more elements, as seen from outside, is none of a model.
@@ -41,7 +40,7 @@ constexpr int64_t mostWork = int64_t{1} << 28;
 
 bool pt2::fits(OpCall &call, ArrayRef<int64_t> shape,
                ArrayRef<int64_t> distinct) {
-  if (!product(shape, mostElements) || !product(distinct, mostWork))
+  if (!isAtMost(shape, mostElements) || !isAtMost(distinct, mostWork))
     call.fail("makes a constant of the shape " + spellShape(shape) +
               ", which is impossible or too large (2^28 elements) to be "
               "computed at import: pass it as an input");
@@ -49,7 +48,7 @@ bool pt2::fits(OpCall &call, ArrayRef<int64_t> shape,
 }
 
 bool pt2::affords(OpCall &call, ArrayRef<int64_t> sizes) {
-  if (!product(sizes, mostWork))
+  if (!isAtMost(sizes, mostWork))
     call.fail("computes a constant in " + spellShape(sizes) +
               " steps, more than 2^28: pass it as an input");
   return !call.failed();

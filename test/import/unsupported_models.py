@@ -1,0 +1,130 @@
+"""Models with one op each that import refuses. The line that it must name ends with a marker."""
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Base(nn.Module):
+    """A linear layer before and after the op."""
+
+    def __init__(self, width=6):
+        super().__init__()
+        self.first, self.last = nn.Linear(6, width), nn.Linear(width, 3)
+
+    def loss(self, x, y):
+        return F.mse_loss(self.last(x), y)
+
+
+class Conv2d(nn.Module):
+    """A kernel of 3 with a step of 1 is no patch embedding."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.head = nn.Conv2d(2, 4, kernel_size=3, padding=1), nn.Linear(4, 3)
+
+    def forward(self, image, y):
+        x = self.conv(image).relu()  # unsupported
+        return F.mse_loss(self.head(x.mean((2, 3))), y)
+
+
+class BatchNorm(Base):
+    """Without running statistics: the mean over the batch is what is missing."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(6, track_running_stats=False)
+
+    def forward(self, x, y):
+        x = self.norm(self.first(x))  # unsupported
+        return self.loss(x, y)
+
+
+class RunningMean(Base):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("average", torch.zeros(6))
+
+    def forward(self, x, y):
+        x = self.first(x)
+        self.average.copy_(x.detach().mean(0))  # unsupported
+        return self.loss(x, y)
+
+
+class MaxPool2d(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale, self.head = nn.Parameter(torch.ones(2, 1, 1)), nn.Linear(2, 3)
+
+    def forward(self, image, y):
+        x = F.max_pool2d(image * self.scale, 2)  # unsupported
+        return F.mse_loss(self.head(x.mean((2, 3))), y)
+
+
+class TopK(Base):
+    def forward(self, x, y):
+        x = self.first(x)
+        best, _ = torch.topk(x, 2)  # unsupported
+        return self.loss(x * best.sum(1, keepdim=True), y)
+
+
+class Sort(Base):
+    def forward(self, x, y):
+        x = torch.sort(self.first(x), dim=1, descending=True).values  # unsupported
+        return self.loss(x, y)
+
+
+class IndexPut(Base):
+    def forward(self, x, columns, y):
+        x = self.first(x)
+        rows = torch.arange(x.shape[0])
+        x = torch.index_put(x, (rows, columns), x.mean(1))  # unsupported
+        return self.loss(x, y)
+
+
+class CumSum(Base):
+    def forward(self, x, y):
+        x = torch.cumsum(self.first(x), dim=1)  # unsupported
+        return self.loss(x, y)
+
+
+class NonZero(Base):
+    """How many rows there are depends on the data."""
+
+    def forward(self, x, kept, y):
+        x = self.loss(self.first(x), y) * x
+        rows = torch.nonzero(kept)  # unsupported
+        return x.sum() + rows.sum()
+
+
+class Fft(Base):
+    def forward(self, x, y):
+        x = torch.fft.rfft(self.first(x)).abs()  # unsupported
+        return self.loss(torch.cat([x, x[:, :2]], 1), y)
+
+
+def numbers(rows=4):
+    return torch.randn(rows, 6), torch.randn(rows, 3)
+
+
+def image():
+    return torch.randn(4, 2, 6, 6), torch.randn(4, 3)
+
+
+def with_integers(values):
+    x, y = numbers()
+    return x, values, y
+
+
+# name: (model, inputs, the op as the graph names it)
+MODELS = {
+    "conv2d": (Conv2d, image, "aten.conv2d.default"),
+    "batch_norm": (BatchNorm, numbers, "aten.batch_norm.default"),
+    "running_mean": (RunningMean, numbers, "aten.copy_.default"),
+    "max_pool2d": (MaxPool2d, image, "aten.max_pool2d.default"),
+    "topk": (TopK, numbers, "aten.topk.default"),
+    "sort": (Sort, numbers, "aten.sort.default"),
+    "index_put": (IndexPut, lambda: with_integers(torch.randint(0, 6, (4,))), "aten.index_put.default"),
+    "cumsum": (CumSum, numbers, "aten.cumsum.default"),
+    "nonzero": (NonZero, lambda: with_integers(torch.tensor([1, 0, 1, 1])), "aten.nonzero.default"),
+    "fft": (Fft, numbers, "aten.fft_rfft.default"),
+}
