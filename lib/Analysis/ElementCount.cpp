@@ -31,7 +31,7 @@ static void count(Operation &op, ElementWork &work) {
     ++work.divisions;
   else if (isa<math::MathDialect>(op.getDialect()) &&
            !isa<math::AbsFOp, math::CopySignOp, math::FloorOp, math::CeilOp,
-                math::FmaOp>(op))
+                math::RoundEvenOp, math::FmaOp>(op))
     ++work.functions;
 }
 

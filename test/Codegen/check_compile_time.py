@@ -108,9 +108,10 @@ def matmul(model, x, y):
 
 # By kind; each op takes a value, and another or the same.
 OPS = {
-    "functions": {op: unary(op) for op in ("neg", "abs", "exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sigmoid", "softplus", "relu", "silu", "gelu",
+    "functions": {op: unary(op) for op in ("neg", "abs", "exp", "log", "sqrt", "rsqrt", "expm1", "log1p", "sin", "cos", "sign", "floor", "ceil", "round", "pow {exponent = 2.5 : f64}", "clamp {max = 1.0 : f64}",
+                                           "tanh", "erf", "sigmoid", "softplus", "relu", "silu", "gelu",
                                            "gelu {tanh}", "checkpoint", "detach")},
-    "pairs": {**{op: binary(op) for op in ("add", "sub", "mul", "div", "maximum", "minimum")}, "select": choice,
+    "pairs": {**{op: binary(op) for op in ("add", "sub", "mul", "div", "maximum", "minimum", "power")}, "select": choice,
               "cast bf16": cast("bf16"), "cast f64": cast("f64")},
     "views": {"reshape": reshape, "transpose": transpose, "rotate": rotate, "pad": pad},
     "rows": {"softmax": unary("softmax"), "rms_norm": lambda model, x, y: model.op(f"rms_norm {x[0]}, %g : {x[1]}, {Type(8)}", x[1]),

@@ -65,18 +65,22 @@ def relative(most, is_flushed=False):
     return Bound(most, "relative", is_flushed)
 
 
-ROUNDED = Bound(0.5)
+ROUNDED, EXACT = Bound(0.5), Bound(0)
+POW = "pow {exponent = 0.25 : f64}"
 # With --math accurate, and in f64, as OpenCL bounds libclc's: of erf by 16, which is less.
-ACCURATE = {"exp": Bound(3, is_flushed=True), "log": Bound(3), "tanh": Bound(5), "erf": Bound(1), "sqrt": ROUNDED, "rsqrt": Bound(2), "div": ROUNDED,
+ACCURATE = {"expm1": Bound(10), "log1p": Bound(2), "sin": Bound(4), "cos": Bound(4), "power": Bound(16), POW: Bound(16), "floor": EXACT, "ceil": EXACT,
+            "round": EXACT, "exp": Bound(3, is_flushed=True), "log": Bound(3), "tanh": Bound(5), "erf": Bound(1), "sqrt": ROUNDED, "rsqrt": Bound(2), "div": ROUNDED,
             "sigmoid": Bound(5, is_flushed=True), "softplus": Bound(5, is_flushed=True), "gelu": Bound(3 * 2**-24, "of x"), "gelu {tanh}": Bound(3 * 2**-24, "of x")}
-FAST = {**ACCURATE, "exp": relative(2**-21, True), "tanh": relative(2**-20), "erf": relative(2**-21), "rsqrt": relative(2**-22), "div": relative(2**-22),
+FAST = {**ACCURATE, "expm1": relative(2**-19), "exp": relative(2**-21, True), "tanh": relative(2**-20), "erf": relative(2**-21), "rsqrt": relative(2**-22), "div": relative(2**-22),
         "sigmoid": relative(2**-20, True), "softplus": relative(2**-20, True), "gelu": Bound(2**-21, "of x"), "gelu {tanh}": Bound(2**-20, "of x")}
 DOUBLE = {**ACCURATE, "exp": Bound(3), "tanh": Bound(4), "softplus": Bound(5), "gelu": Bound(3 * 2**-53, "of x"), "gelu {tanh}": Bound(3 * 2**-53, "of x")}
 BOUNDS = {("f32", "fast"): FAST, ("f32", "accurate"): ACCURATE, ("f64", "fast"): DOUBLE}
 
-# In the order of the results of the kernel. `div` has a second operand.
-FUNCTIONS = {"exp": np.exp, "log": np.log, "tanh": np.tanh, "erf": erf, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "div": np.divide,
+# In the order of the results of the kernel.
+FUNCTIONS = {"expm1": np.expm1, "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "power": np.power, POW: lambda x: np.power(x, WIDE(0.25)),
+             "floor": np.floor, "ceil": np.ceil, "round": np.round, "exp": np.exp, "log": np.log, "tanh": np.tanh, "erf": erf, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "div": np.divide,
              "sigmoid": sigmoid, "softplus": softplus, "gelu": gelu, "gelu {tanh}": gelu_by_tanh}
+OF_TWO = {"div", "power"}
 
 
 def errors_of(got, truth, x, bound):
@@ -133,8 +137,8 @@ def module_text(count, element, math):
     arguments += [f'{out}: {buffer} {{pp.role = #pp.role<grad, "{name}">}}' for out, name in zip(outs, names)]
 
     def op(name):
-        if name == "div":
-            return f"pp.div %x, %y : {shape}, {shape}"
+        if name in OF_TWO:
+            return f"pp.{name} %x, %y : {shape}, {shape}"
         op, _, flag = name.partition(" ")
         return f"pp.{op} %x {flag} : {shape}"
     lines = "\n".join(f"    {out} = {op(name)}" for out, name in zip(outs, names))
@@ -191,11 +195,11 @@ def check(harness, element, math, change=None):
     with np.errstate(all="ignore"):
         for name, function in FUNCTIONS.items():
             bound = BOUNDS[element, math][name]
-            wide = [operand.astype(WIDE) for operand in ((x, y) if name == "div" else (x,))]
+            wide = [operand.astype(WIDE) for operand in ((x, y) if name in OF_TWO else (x,))]
             truth = function(*wide)
             errors = errors_of(results[name], truth, wide[0], bound)
             worst = int(np.argmax(errors))
-            at = f"{x[worst]!r}, {y[worst]!r}" if name == "div" else f"{x[worst]!r}"
+            at = f"{x[worst]!r}, {y[worst]!r}" if name in OF_TWO else f"{x[worst]!r}"
             text = f"{name}({at}) is {results[name][worst]!r}, not {truth[worst]!r}: off by {errors[worst]:.3g} of {bound.most:.3g} {bound.unit}"
             report.append(f"  {text}")
             if not errors[worst] <= bound.most:
@@ -224,7 +228,7 @@ def clear(constant):
 
 LOG2E = 1.44269504088896340736
 PLANTED = {"exp with log2(e) in f32": ("f32", "fast", clear(LOG2E - float(np.float32(LOG2E))), ["exp", "sigmoid", "softplus"]),
-           "tanh with a term less": ("f32", "fast", clear(21844 / 6081075), ["tanh"]),
+           "tanh with a term less": ("f32", "fast", clear(21844 / 6081075), ["expm1", "tanh"]),
            "quotients of an approximate instruction": ("f32", "accurate", lambda text: text.replace("fdiv float", "fdiv afn float"),
                                                        ["rsqrt", "div", "gelu {tanh}"])}
 

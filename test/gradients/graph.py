@@ -59,6 +59,8 @@ def draw(random, shape, domain):
         count = int(np.prod(shape))
         values = (np.arange(count) - count // 2 + 0.5) * (3.0 / max(count, 1))
         return random.permutation(values).reshape(shape)
+    if domain == "steps":  # not near a multiple of 1/2
+        return np.array((random.integers(-6, 6, shape) + random.uniform(0.1, 0.9, shape)) / 2)
     return random.standard_normal(shape)
 
 

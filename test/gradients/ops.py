@@ -1,8 +1,8 @@
 """The ops whose gradients are checked: one line a case. A new op adds its lines here.
 
 A case is (steps, operands): steps is "op text" and the same in numpy, or a list of such pairs; see graph.py. Domains of
-operands: "any" (normal), "positive" (0.4 to 2), "apart" (distinct and away from 0, for ops with kinks), "exact" (f32 holds
-them and their sums).
+operands: "any" (normal), "positive" (0.4 to 2), "apart" (distinct and away from 0, for ops with kinks), "steps" (away from
+multiples of 1/2), "exact" (f32 holds them and their sums).
 """
 import math
 
@@ -88,6 +88,20 @@ def cases():
     c += elementwise("log %0", np.log, domain="positive")
     c += elementwise("sqrt %0", np.sqrt, domain="positive")
     c += elementwise("rsqrt %0", lambda x: 1 / np.sqrt(x), domain="positive")
+    c += elementwise("expm1 %0", np.expm1)
+    c += elementwise("log1p %0", np.log1p, domain="positive")
+    c += elementwise("sin %0", np.sin)
+    c += elementwise("cos %0", np.cos)
+    for op, forward in [("sign", np.sign), ("floor", np.floor), ("ceil", np.ceil), ("round", np.round)]:
+        c += elementwise(f"{op} %0", forward, domain="steps")
+    for exponent in (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 2.5, -1.5):
+        c += elementwise(f"pow %0 {{exponent = {exponent} : f64}}", lambda x, e=exponent: np.power(x, e), domain="positive")
+    for exponent in (3.0, 4.0):
+        c += elementwise(f"pow %0 {{exponent = {exponent} : f64}}", lambda x, e=exponent: np.power(x, e))
+    for bounds in ({"min": -0.4}, {"max": 0.8}, {"min": -0.9, "max": 0.1}, {"min": 1.0, "max": -1.0}):
+        text = ", ".join(f"{name} = {value} : f64" for name, value in bounds.items())
+        c += elementwise(f"clamp %0 {{{text}}}", lambda x, b=bounds: np.minimum(np.maximum(x, b.get("min", -9)), b.get("max", 9)),
+                         domain="apart")
     c += elementwise("tanh %0", np.tanh)
     c += elementwise("erf %0", erf)
     c += elementwise("sigmoid %0", sigmoid)
@@ -101,6 +115,7 @@ def cases():
     c += binary("sub %0, %1", np.subtract)
     c += binary("mul %0, %1", np.multiply)
     c += binary("div %0, %1", np.divide, domain="positive")
+    c += binary("power %0, %1", np.power, domain="positive")
     c += binary("maximum %0, %1", np.maximum)
     c += binary("minimum %0, %1", np.minimum)
     for predicate, compare in [("eq", np.equal), ("ne", np.not_equal), ("lt", np.less), ("le", np.less_equal),

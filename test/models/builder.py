@@ -9,7 +9,7 @@ import math
 
 WHOLE, ROWS, SUM = "whole", "rows", "sum"
 STEPWISE = {"neg", "abs", "exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sigmoid", "softplus", "relu", "silu", "gelu", "gelu_tanh",
-            "square", "sign", "trunc", "detach", "checkpoint", "reciprocal", "tanhshrink", "mish", "hardswish", "elu", "logsigmoid",
+            "square", "expm1", "log1p", "sin", "cos", "sign", "floor", "ceil", "round", "pow", "trunc", "detach", "checkpoint", "reciprocal", "tanhshrink", "mish", "hardswish", "elu", "logsigmoid",
             "softsign", "clamp", "leaky_relu", "dropout"}
 MOST_ELEMENTS = 30000
 
@@ -98,7 +98,7 @@ class Builder:
     def result(self, op, operands, dtype, shape, state, **attributes):
         """`state`: (state, dim, unit, free)."""
         kind, dim, unit, free = state
-        differentiable = op not in ("detach", "compare", "sign", "trunc", "one_hot", "count") and dtype in ("f64", "f32", "bf16")
+        differentiable = op not in ("detach", "compare", "sign", "floor", "ceil", "round", "trunc", "one_hot", "count") and dtype in ("f64", "f32", "bf16")
         from_inputs = all(o.from_inputs for o in operands)
         if kind == SUM and from_inputs:
             kind = WHOLE

@@ -2,8 +2,8 @@
 from builder import ROWS, SUM, WHOLE, Rejected
 from choices import Choices
 
-SMOOTH = ["neg", "tanh", "erf", "sigmoid", "softplus", "silu", "gelu", "gelu_tanh", "tanhshrink", "mish", "logsigmoid", "softsign"]
-KINKED = ["abs", "relu", "sign", "trunc", "hardswish", "elu"]
+SMOOTH = ["neg", "sin", "cos", "tanh", "erf", "sigmoid", "softplus", "silu", "gelu", "gelu_tanh", "tanhshrink", "mish", "logsigmoid", "softsign"]
+KINKED = ["abs", "relu", "sign", "floor", "ceil", "round", "trunc", "hardswish", "elu"]
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
 
 
@@ -25,12 +25,17 @@ class ElementMotifs(Choices):
         b, x = self.b, self.value(lambda v: v.state != SUM)
         positive = b.binary("add", self.pick([lambda: b.unary("square", x), lambda: b.unary("softplus", x),
                                               lambda: b.unary("abs", x)])(), b.scalar(self.pick([0.1, 0.5, 1.0])))
-        op = self.pick(["log", "sqrt", "rsqrt", "reciprocal"])
+        op = self.pick(["log", "log1p", "sqrt", "rsqrt", "reciprocal", "pow", "power"])
+        if op == "pow":
+            return b.unary(op, positive, exponent=self.pick([0.0, 1.0, 2.0, 3.0, 0.5, -0.5, -1.0, -2.0, 1.5, -0.3]))
+        if op == "power":
+            return b.binary(op, positive, b.unary("tanh", self.value(lambda v: v.state != SUM)))
         return b.unary(op, positive)
 
     def m_exp(self):
         x = self.value(lambda v: v.state != SUM)
-        return self.b.unary("exp", self.b.unary("clamp", x, low=-3.0, high=1.0) if self.chance(0.5) else self.b.unary("tanh", x))
+        op = self.pick(["exp", "expm1"])
+        return self.b.unary(op, self.b.unary("clamp", x, low=-3.0, high=1.0) if self.chance(0.5) else self.b.unary("tanh", x))
 
     def m_binary(self):
         x = self.value()

@@ -24,9 +24,9 @@ class Value:
         return len(self.shape)
 
 
-SIMPLE = {"neg", "abs", "exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sigmoid", "softplus", "relu", "silu", "gelu", "detach",
-          "checkpoint"}
-BINARY = {"add", "sub", "mul", "div", "maximum", "minimum", "idiv"}
+SIMPLE = {"neg", "abs", "exp", "log", "sqrt", "rsqrt", "expm1", "log1p", "sin", "cos", "sign", "floor",
+          "ceil", "round", "tanh", "erf", "sigmoid", "softplus", "relu", "silu", "gelu", "detach", "checkpoint"}
+BINARY = {"add", "sub", "mul", "div", "maximum", "minimum", "idiv", "power"}
 
 
 class Printer:
@@ -188,16 +188,14 @@ class Printer:
     def print_softsign(self, node, dtype, shape, x, _):
         return self.binary("div", x, self.binary("add", self.unary("abs", x), self.scalar(x, 1.0)))
 
-    def print_sign(self, node, dtype, shape, x, _):
-        zero = self.scalar(x, 0.0)
-        below = self.select(self.compare("lt", x, zero), self.scalar(x, -1.0), zero)
-        return self.select(self.compare("gt", x, zero), self.scalar(x, 1.0), below)
-
     def print_trunc(self, node, dtype, shape, x, _):
         return self.cast(self.cast(x, "i32"), dtype)
 
     def print_clamp(self, node, dtype, shape, x, _):
-        return self.binary("minimum", self.binary("maximum", x, self.scalar(x, node["low"])), self.scalar(x, node["high"]))
+        return self.unary("clamp", x, f" {{min = {number_text(node['low'])} : f64, max = {number_text(node['high'])} : f64}}")
+
+    def print_pow(self, node, dtype, shape, x, _):
+        return self.unary("pow", x, f" {{exponent = {number_text(node['exponent'])} : f64}}")
 
     def print_leaky_relu(self, node, dtype, shape, x, _):
         return self.select(self.compare("gt", x, self.scalar(x, 0.0)), x, self.scale(x, node["slope"]))

@@ -5,18 +5,20 @@ All floats are f64, whatever the description says. `q` marks results that are ro
 
 # What is computed exactly, or chosen among operands: nothing is rounded there.
 EXACT = {"reshape", "transpose", "slice", "pad", "concat", "broadcast", "amax", "maximum", "minimum", "relu", "abs", "neg", "select",
-         "detach", "checkpoint", "embedding", "compare", "clamp", "sign", "trunc", "constant", "iota", "cast", "one_hot", "roll",
+         "detach", "checkpoint", "embedding", "compare", "clamp", "sign", "floor", "ceil", "round", "trunc", "constant", "iota", "cast", "one_hot", "roll",
          "flip", "repeat", "argmax_pick", "call", "dropout", "count", "causal_mask", "tril", "gather_last"}
 
 UNARY = {"neg": "-{0}", "abs": "torch.abs({0})", "exp": "torch.exp({0})", "log": "torch.log({0})", "sqrt": "torch.sqrt({0})",
          "rsqrt": "torch.rsqrt({0})", "tanh": "tanh({0})", "erf": "torch.erf({0})", "sigmoid": "sigmoid({0})",
          "softplus": "F.softplus({0}, threshold=1000.0)", "relu": "torch.relu({0})", "silu": "F.silu({0})", "gelu": "F.gelu({0})",
-         "gelu_tanh": "F.gelu({0}, approximate='tanh')", "square": "torch.square({0})", "sign": "torch.sign({0})",
+         "gelu_tanh": "F.gelu({0}, approximate='tanh')", "square": "torch.square({0})", "sign": "torch.sign({0})", "expm1": "torch.expm1({0})",
+         "log1p": "torch.log1p({0})", "sin": "torch.sin({0})", "cos": "torch.cos({0})", "floor": "torch.floor({0})",
+         "ceil": "torch.ceil({0})", "round": "torch.round({0})",
          "trunc": "torch.trunc({0})", "detach": "{0}.detach()", "checkpoint": "{0}", "reciprocal": "torch.reciprocal({0})",
          "tanhshrink": "({0} - tanh({0}))", "mish": "F.mish({0})", "hardswish": "{0} * torch.clamp({0} + 3, 0, 6) / 6",
          "elu": "F.elu({0})", "logsigmoid": "F.logsigmoid({0})", "softsign": "F.softsign({0})"}
 BINARY = {"add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "maximum": "torch.maximum({0}, {1})",
-          "minimum": "torch.minimum({0}, {1})", "div": "{0} / {1}", "idiv": "torch.div({0}, {1}, rounding_mode='trunc')",
+          "minimum": "torch.minimum({0}, {1})", "div": "{0} / {1}", "power": "{0} ** {1}", "idiv": "torch.div({0}, {1}, rounding_mode='trunc')",
           "mse": "F.mse_loss({0}, {1})", "swiglu": "F.silu({0}) * {1}", "hypot": "torch.hypot({0}, {1})",
           "logaddexp": "torch.logaddexp({0}, {1})", "outer": "torch.einsum('...i,...j->...ij', {0}, {1})"}
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
@@ -49,6 +51,8 @@ def expression(node, shapes):
         return f"{x}.to({DTYPES[dtype]})"
     if op == "clamp":
         return f"torch.clamp({x}, {node['low']!r}, {node['high']!r})"
+    if op == "pow":
+        return f"{x} ** {node['exponent']!r}"
     if op == "leaky_relu":
         return f"F.leaky_relu({x}, {node['slope']!r})"
     if op == "dropout":

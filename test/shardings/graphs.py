@@ -61,7 +61,9 @@ class Layers(Dice):
         return h
 
     def act(self, x):
-        return self.b.unary(self.pick(["gelu", "gelu_tanh", "silu", "tanh", "softplus"]), x)
+        op = self.pick(["gelu", "gelu_tanh", "silu", "tanh", "softplus", "sin", "clamp", "pow"])
+        attributes = {"clamp": {"low": -0.75, "high": 1.25}, "pow": {"exponent": 2.0}}.get(op, {})
+        return self.b.unary(op, x, **attributes)
 
     def dense(self, x, size, fused=1):
         """With `fused`, of so many projections side by side: the parameters know it (`cut_fused`)."""

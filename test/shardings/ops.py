@@ -12,7 +12,7 @@ from layout import tile_indices
 DTYPES = {"f64": np.float64, "f32": np.float32, "i32": np.int32, "i64": np.int64, "i1": np.bool_}
 OPS = {}
 # Ops that round nothing: elements move, or are chosen.
-EXACT = {"pp." + name for name in ("neg", "abs", "relu", "maximum", "minimum", "compare", "select", "cast", "copy",
+EXACT = {"pp." + name for name in ("neg", "abs", "sign", "floor", "ceil", "round", "relu", "clamp", "maximum", "minimum", "compare", "select", "cast", "copy",
                                    "constant", "iota", "reshape", "transpose", "slice", "pad", "concat", "broadcast", "embedding", "count")}
 
 
@@ -55,6 +55,15 @@ elementwise("neg", lambda x: -x)
 elementwise("abs", np.abs)
 elementwise("exp", np.exp)
 elementwise("log", np.log)
+elementwise("expm1", np.expm1)
+elementwise("log1p", np.log1p)
+elementwise("sin", np.sin)
+elementwise("cos", np.cos)
+elementwise("sign", lambda x: np.where(np.isnan(x), 0, np.sign(x)).astype(x.dtype))
+elementwise("floor", np.floor)
+elementwise("ceil", np.ceil)
+elementwise("round", np.round)
+elementwise("power", np.power)
 elementwise("sqrt", np.sqrt)
 elementwise("rsqrt", lambda x: 1 / np.sqrt(x))
 elementwise("tanh", np.tanh)
@@ -89,6 +98,16 @@ def cast(op, x):
     is_large, is_small = whole >= float(limits.max), whole <= float(limits.min)
     inside = np.where(is_large | is_small, 0, whole).astype(dtype)
     return np.where(is_large, limits.max, np.where(is_small, limits.min, inside)).astype(dtype)
+
+
+@define("pow")
+def power(op, x):
+    return np.power(x, op["exponent"])
+
+
+@define("clamp")
+def clamp(op, x):
+    return np.minimum(np.maximum(x, op.get("min", -np.inf)), op.get("max", np.inf))
 
 
 # --- gelu --------------------------------------------------------------------

@@ -1,5 +1,7 @@
 //===- ApproximateMath.cpp - Scalar code that needs no library ------------===//
 
+#include "FunctionsInF64.h"
+
 #include "ppopt/Codegen/CPU/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,10 +24,18 @@ struct ApproximateMathPass
     : pp::impl::ApproximateMathBase<ApproximateMathPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    populateMathPolynomialApproximationPatterns(patterns);
+    populateMathPolynomialApproximationPatterns(patterns, isApproximated);
+    pp::populateFunctionsInF64Patterns(patterns);
     arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
+  }
+
+private:
+  /// Upstream's sine and cosine are wrong for large operands.
+  static bool isApproximated(StringRef name) {
+    return name != math::SinOp::getOperationName() &&
+           name != math::CosOp::getOperationName();
   }
 };
 } // namespace

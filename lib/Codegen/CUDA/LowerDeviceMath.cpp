@@ -3,10 +3,10 @@
 // Relative errors of f32, from the bounds of the instructions in the PTX ISA:
 // exp 2^-21, division 2^-22, 1/sqrt 2^-22, tanh 2^-20. Subnormal results of exp
 // are zero. f64 is libclc's, which OpenCL bounds by 3 ulp (exp, log), 4 (log1p:
-// 2) and 5 (tanh); erf is fdlibm's, below 1.
+// 2; sin, cos), 5 (tanh) and 16 (powf); erf is fdlibm's, below 1.
 //
-// With --math accurate f32 has libclc's functions, too, and division and roots
-// as IEEE 754 rounds them.
+// sin, cos and powf of f32 are libclc's, and with --math accurate the others
+// are, too, and division and roots are as IEEE 754 rounds them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -141,7 +141,7 @@ struct DivPattern : F32Pattern<arith::DivFOp> {
   }
 };
 
-/// Calls libclc's function of one operand, by its mangled name.
+/// Calls libclc's function of operands of one type, by its mangled name.
 template <typename Op> struct CallPattern : OpRewritePattern<Op> {
   CallPattern(MLIRContext *context, StringRef name)
       : OpRewritePattern<Op>(context), name(name) {}
@@ -152,17 +152,19 @@ template <typename Op> struct CallPattern : OpRewritePattern<Op> {
     if (!type.isF32() && !type.isF64())
       return failure();
     std::string mangled =
-        ("_Z" + Twine(name.size()) + name + (type.isF32() ? "f" : "d")).str();
+        ("_Z" + Twine(name.size()) + name).str() +
+        std::string(op->getNumOperands(), type.isF32() ? 'f' : 'd');
     auto module = op->template getParentOfType<ModuleOp>();
     auto function = module.template lookupSymbol<LLVM::LLVMFuncOp>(mangled);
     if (!function) {
       OpBuilder::InsertionGuard guard(rewriter);
       rewriter.setInsertionPointToStart(module.getBody());
-      function =
-          LLVM::LLVMFuncOp::create(rewriter, module.getLoc(), mangled,
-                                   LLVM::LLVMFunctionType::get(type, {type}));
+      function = LLVM::LLVMFuncOp::create(
+          rewriter, module.getLoc(), mangled,
+          LLVM::LLVMFunctionType::get(type,
+                                      llvm::to_vector(op->getOperandTypes())));
     }
-    rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, function, op.getOperand());
+    rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, function, op->getOperands());
     return success();
   }
 
@@ -173,6 +175,7 @@ struct LowerDeviceMathPass
     : pp::impl::LowerDeviceMathBase<LowerDeviceMathPass> {
   void runOnOperation() override {
     keepSigns();
+    boundExponents();
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     if (!getOperation()->hasAttr(kAccurateAttr)) {
@@ -190,13 +193,16 @@ struct LowerDeviceMathPass
     patterns.add<CallPattern<math::Log1pOp>>(context, "log1p");
     patterns.add<CallPattern<math::TanhOp>>(context, "tanh");
     patterns.add<CallPattern<math::ErfOp>>(context, "erf");
+    patterns.add<CallPattern<math::SinOp>>(context, "sin");
+    patterns.add<CallPattern<math::CosOp>>(context, "cos");
+    patterns.add<CallPattern<math::PowFOp>>(context, "pow");
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }
 
 private:
   /// Gives results of erf the signs of their operands: of -0 both the
-  /// polynomial and libclc compute 0.
+  /// polynomial and libclc compute 0, and so does libclc's sine.
   void keepSigns() {
     getOperation().walk([](math::ErfOp op) {
       OpBuilder builder(op->getContext());
@@ -204,6 +210,35 @@ private:
       Value result = math::CopySignOp::create(builder, op.getLoc(),
                                               op.getResult(), op.getOperand());
       op.getResult().replaceAllUsesExcept(result, result.getDefiningOp());
+    });
+    getOperation().walk([](math::SinOp op) {
+      OpBuilder builder(op->getContext());
+      builder.setInsertionPointAfter(op);
+      Value x = op.getOperand();
+      auto zero = arith::ConstantOp::create(builder, op.getLoc(),
+                                            builder.getZeroAttr(op.getType()));
+      Value isZero = arith::CmpFOp::create(builder, op.getLoc(),
+                                           arith::CmpFPredicate::OEQ, x, zero);
+      Value result = arith::SelectOp::create(builder, op.getLoc(), isZero, x,
+                                             op.getResult());
+      op.getResult().replaceAllUsesExcept(result, result.getDefiningOp());
+    });
+  }
+
+  /// libclc multiplies them by a logarithm, and is wrong where that overflows.
+  /// Beyond 2^80 all are even, and powers are 0, 1 or infinity.
+  void boundExponents() {
+    getOperation().walk([](math::PowFOp op) {
+      OpBuilder builder(op);
+      auto constant = [&](double value) {
+        return arith::ConstantOp::create(
+            builder, op.getLoc(), builder.getFloatAttr(op.getType(), value));
+      };
+      Value bounded = arith::MaximumFOp::create(builder, op.getLoc(),
+                                                op.getRhs(), constant(-0x1p80));
+      bounded = arith::MinimumFOp::create(builder, op.getLoc(), bounded,
+                                          constant(0x1p80));
+      op.getRhsMutable().assign(bounded);
     });
   }
 };

@@ -38,10 +38,67 @@ static Value emitSoftplus(ElementBuilder &b, Value x) {
   return b.add(emitRelu(b, x), b.makeFloat<math::Log1pOp>(tail));
 }
 
+/// tanh(x / 2) (exp(x) + 1), in which nothing cancels.
+static Value emitExpm1(ElementBuilder &b, Value x) {
+  Value half = b.makeFloat<math::TanhOp>(b.scale(x, 0.5));
+  return b.mul(half, b.shift(b.exp(x), 1));
+}
+
+static Value emitSign(ElementBuilder &b, Value x) {
+  Value zero = b.constant(x.getType(), 0);
+  Value below =
+      b.select(b.lessThan(x, zero), b.constant(x.getType(), -1), zero);
+  return b.select(b.lessThan(zero, x), b.constant(x.getType(), 1), below);
+}
+
+/// Roots and powers of few factors are cheaper, and are what PyTorch computes.
+static Value emitPow(ElementBuilder &b, Value x, double exponent) {
+  Value one = b.constant(x.getType(), 1);
+  if (exponent == 0)
+    return one;
+  if (exponent == 1)
+    return x;
+  if (exponent == 2)
+    return b.mul(x, x);
+  if (exponent == 3)
+    return b.mul(b.mul(x, x), x);
+  if (exponent == 0.5)
+    return b.makeFloat<math::SqrtOp>(x);
+  if (exponent == -0.5)
+    return b.makeFloat<math::RsqrtOp>(x);
+  if (exponent == -1)
+    return b.div(one, x);
+  if (exponent == -2)
+    return emitPow(b, b.div(one, x), 2);
+  return b.makeFloat<math::PowFOp>(x, b.constant(x.getType(), exponent));
+}
+
+/// The maximum first: of bounds in the wrong order `max` wins. NaN stays NaN.
+static Value emitClamp(ElementBuilder &b, Value x, std::optional<APFloat> min,
+                       std::optional<APFloat> max) {
+  if (min) {
+    Value bound = b.constant(x.getType(), min->convertToDouble());
+    x = b.select(b.lessThan(x, bound), bound, x);
+  }
+  if (max) {
+    Value bound = b.constant(x.getType(), max->convertToDouble());
+    x = b.select(b.lessThan(bound, x), bound, x);
+  }
+  return x;
+}
+
 PP_UNARY_ELEMENT(NegOp, b.neg(x))
 PP_UNARY_ELEMENT(AbsOp, b.makeFloat<math::AbsFOp>(x))
 PP_UNARY_ELEMENT(ExpOp, b.exp(x))
 PP_UNARY_ELEMENT(LogOp, b.makeFloat<math::LogOp>(x))
+PP_UNARY_ELEMENT(Expm1Op, emitExpm1(b, x))
+PP_UNARY_ELEMENT(Log1pOp, b.makeFloat<math::Log1pOp>(x))
+PP_UNARY_ELEMENT(SinOp, b.makeFloat<math::SinOp>(x))
+PP_UNARY_ELEMENT(CosOp, b.makeFloat<math::CosOp>(x))
+PP_UNARY_ELEMENT(SignOp, emitSign(b, x))
+PP_UNARY_ELEMENT(FloorOp, b.makeFloat<math::FloorOp>(x))
+PP_UNARY_ELEMENT(CeilOp, b.makeFloat<math::CeilOp>(x))
+PP_UNARY_ELEMENT(RoundOp, b.makeFloat<math::RoundEvenOp>(x))
 PP_UNARY_ELEMENT(SqrtOp, b.makeFloat<math::SqrtOp>(x))
 PP_UNARY_ELEMENT(RsqrtOp, b.makeFloat<math::RsqrtOp>(x))
 PP_UNARY_ELEMENT(TanhOp, b.makeFloat<math::TanhOp>(x))
@@ -49,6 +106,8 @@ PP_UNARY_ELEMENT(ErfOp, b.makeFloat<math::ErfOp>(x))
 PP_UNARY_ELEMENT(SigmoidOp, emitSigmoid(b, x))
 PP_UNARY_ELEMENT(SoftplusOp, emitSoftplus(b, x))
 PP_UNARY_ELEMENT(ReluOp, emitRelu(b, x))
+PP_UNARY_ELEMENT(PowOp, emitPow(b, x, getExponent().convertToDouble()))
+PP_UNARY_ELEMENT(ClampOp, emitClamp(b, x, getMin(), getMax()))
 PP_UNARY_ELEMENT(DetachOp, x)
 PP_UNARY_ELEMENT(CheckpointOp, x)
 
@@ -142,6 +201,12 @@ PP_BINARY_ELEMENT(SubOp, SubFOp, SubIOp)
 PP_BINARY_ELEMENT(MulOp, MulFOp, MulIOp)
 PP_BINARY_ELEMENT(MaximumOp, MaximumFOp, MaxSIOp)
 PP_BINARY_ELEMENT(MinimumOp, MinimumFOp, MinSIOp)
+
+PP_ELEMENT(PowerOp) {
+  ElementBuilder b(builder, getLoc());
+  return b.makeFloat<math::PowFOp>(readBroadcast(b, *this, 0, index, read),
+                                   readBroadcast(b, *this, 1, index, read));
+}
 
 /// Of integers, x / 0 is 0, and least / -1 is least: neither may stop the
 /// process, because a step whose counts are zero runs to its end.

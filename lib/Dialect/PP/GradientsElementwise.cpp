@@ -16,7 +16,7 @@ using namespace mlir::pp;
   PP_ADJOINT(OpT) {                                                            \
     TensorBuilder b(builder, getLoc());                                        \
     Value x = getX(), y = getResult(), dy = resultGrads[0];                    \
-    (void)x, (void)y;                                                          \
+    (void)x, (void)y, (void)dy;                                                \
     operandGrads[0] = formula;                                                 \
     return success();                                                          \
   }
@@ -39,11 +39,41 @@ static Value oneMinus(TensorBuilder &b, Value x) {
   return b.sub(b.scalar(x, 1), x);
 }
 
+/// d/dx x^p = p x^(p - 1), and 0 for p = 0.
+static Value powGrad(TensorBuilder &b, Value x, double exponent, Value dy) {
+  if (exponent == 0)
+    return Value();
+  Value power = b.make<PowOp>(x, b.builder.getF64FloatAttr(exponent - 1));
+  return b.mul(dy, b.scale(power, exponent));
+}
+
+/// Returns dy between the bounds, else zero.
+static Value clampGrad(TensorBuilder &b, Value x, std::optional<APFloat> min,
+                       std::optional<APFloat> max, Value dy) {
+  auto keepWhere = [&](ComparePredicate predicate, const APFloat &bound) {
+    Value limit = b.scalar(x, bound.convertToDouble());
+    dy = b.select(b.compare(predicate, x, limit), dy, b.scalar(x, 0));
+  };
+  if (min)
+    keepWhere(ComparePredicate::Gt, *min);
+  if (max)
+    keepWhere(ComparePredicate::Lt, *max);
+  return dy;
+}
+
 PP_UNARY_ADJOINT(CheckpointOp, dy)
 PP_UNARY_ADJOINT(NegOp, b.make<NegOp>(dy))
 PP_UNARY_ADJOINT(AbsOp, absGrad(b, x, dy))
 PP_UNARY_ADJOINT(ExpOp, b.mul(dy, y))
 PP_UNARY_ADJOINT(LogOp, b.div(dy, x))
+PP_UNARY_ADJOINT(Expm1Op, b.mul(dy, b.exp(x)))
+PP_UNARY_ADJOINT(Log1pOp, b.div(dy, b.add(x, b.scalar(x, 1))))
+PP_UNARY_ADJOINT(SinOp, b.mul(dy, b.make<CosOp>(x)))
+PP_UNARY_ADJOINT(CosOp, b.make<NegOp>(b.mul(dy, b.make<SinOp>(x))))
+PP_UNARY_ADJOINT(SignOp, Value())
+PP_UNARY_ADJOINT(FloorOp, Value())
+PP_UNARY_ADJOINT(CeilOp, Value())
+PP_UNARY_ADJOINT(RoundOp, Value())
 PP_UNARY_ADJOINT(SqrtOp, b.div(b.scale(dy, 0.5), y))
 PP_UNARY_ADJOINT(RsqrtOp, b.mul(b.scale(dy, -0.5), b.mul(y, b.mul(y, y))))
 PP_UNARY_ADJOINT(TanhOp, b.mul(dy, oneMinus(b, b.mul(y, y))))
@@ -53,6 +83,8 @@ PP_UNARY_ADJOINT(SigmoidOp, b.mul(dy, b.mul(y, oneMinus(b, y))))
 PP_UNARY_ADJOINT(SoftplusOp, b.mul(dy, b.make<SigmoidOp>(x)))
 PP_UNARY_ADJOINT(ReluOp, reluGrad(b, y, dy))
 PP_UNARY_ADJOINT(GeluOp, b.make<GeluGradOp>(x, dy, getTanh()))
+PP_UNARY_ADJOINT(PowOp, powGrad(b, x, getExponent().convertToDouble(), dy))
+PP_UNARY_ADJOINT(ClampOp, clampGrad(b, x, getMin(), getMax(), dy))
 PP_UNARY_ADJOINT(DropoutOp, b.make<DropoutOp>(dy, getKey(), getPAttr(),
                                               getStreamAttr(), getTileAttr()))
 
@@ -116,6 +148,26 @@ static Value extremumGrad(TensorBuilder &b, ComparePredicate lost, Value self,
                   b.select(isEqual, b.scale(dy, 0.5), dy));
 }
 
+/// b a^(b - 1), and 0 where b = 0, though a may be 0.
+static Value powerGradOfBase(TensorBuilder &b, Value base, Value exponent,
+                             Value dy) {
+  Value zero = b.scalar(dy, 0);
+  Value rest = b.sub(exponent, b.scalar(exponent, 1));
+  Value slope = b.mul(exponent, b.make<PowerOp>(base, rest));
+  return b.select(b.compare(ComparePredicate::Eq, exponent, zero), zero,
+                  b.mul(dy, slope));
+}
+
+/// a^b log(a), and 0 where a = 0 and b is not negative.
+static Value powerGradOfExponent(TensorBuilder &b, Value base, Value exponent,
+                                 Value y, Value dy) {
+  Value zero = b.scalar(dy, 0);
+  Value grad = b.mul(dy, b.mul(y, b.make<LogOp>(base)));
+  Value atZero =
+      b.select(b.compare(ComparePredicate::Ge, exponent, zero), zero, grad);
+  return b.select(b.compare(ComparePredicate::Eq, base, zero), atZero, grad);
+}
+
 PP_BINARY_ADJOINT(AddOp, dy, dy)
 PP_BINARY_ADJOINT(SubOp, dy, b.make<NegOp>(dy))
 PP_BINARY_ADJOINT(MulOp, b.mul(dy, rhs), b.mul(dy, lhs))
@@ -127,6 +179,9 @@ PP_BINARY_ADJOINT(MaximumOp,
 PP_BINARY_ADJOINT(MinimumOp,
                   extremumGrad(b, ComparePredicate::Gt, lhs, rhs, dy),
                   extremumGrad(b, ComparePredicate::Gt, rhs, lhs, dy))
+
+PP_BINARY_ADJOINT(PowerOp, powerGradOfBase(b, lhs, rhs, dy),
+                  powerGradOfExponent(b, lhs, rhs, y, dy))
 
 PP_ADJOINT(SelectOp) {
   TensorBuilder b(builder, getLoc());

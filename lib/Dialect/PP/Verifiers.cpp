@@ -116,6 +116,23 @@ LogicalResult IotaOp::verify() {
   return verifyKeyAndTile(*this, getKey(), getTileAttr(), getType());
 }
 
+LogicalResult PowOp::verify() {
+  if (!getExponent().isFinite())
+    return emitOpError("exponent is ")
+           << getExponent().convertToDouble() << ", but must be finite";
+  return success();
+}
+
+LogicalResult ClampOp::verify() {
+  if (!getMin() && !getMax())
+    return emitOpError("has neither min nor max; give one of them");
+  for (auto [name, bound] :
+       {std::pair("min", getMin()), std::pair("max", getMax())})
+    if (bound && bound->isNaN())
+      return emitOpError(name) << " is NaN; leave it out";
+  return success();
+}
+
 LogicalResult DropoutOp::verify() {
   double p = getP().convertToDouble();
   if (!(p >= 0 && p < 1))

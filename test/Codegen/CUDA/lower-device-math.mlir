@@ -39,3 +39,24 @@ module attributes {pp.accurate_math} {
     llvm.return %3 : f32
   }
 }
+
+// -----
+
+// Without an instruction that is right for large operands f32 has libclc's, too.
+// CHECK-LABEL: @calls
+// CHECK: call @_Z3sinf
+// CHECK: call @_Z3cosf
+// CHECK: call @_Z3powff(%{{.*}}, %{{.*}}) : (f32, f32) -> f32
+// CHECK: call @_Z3sind
+// CHECK: call @_Z3powdd(%{{.*}}, %{{.*}}) : (f64, f64) -> f64
+module {
+  llvm.func @calls(%x: f32, %y: f64) -> f64 {
+    %0 = math.sin %x : f32
+    %1 = math.cos %0 : f32
+    %2 = math.powf %1, %x : f32
+    %3 = arith.extf %2 : f32 to f64
+    %4 = math.sin %3 : f64
+    %5 = math.powf %4, %y : f64
+    llvm.return %5 : f64
+  }
+}

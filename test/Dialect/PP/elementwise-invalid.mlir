@@ -78,3 +78,35 @@ func.func @result_type(%x: tensor<4xf32>) {
   %0 = "pp.add"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<5xf32>
   return
 }
+
+// -----
+
+func.func @exponent(%x: tensor<4xf32>) {
+  // expected-error @below {{'pp.pow' op exponent is INF, but must be finite}}
+  %0 = pp.pow %x {exponent = 0x7FF0000000000000 : f64} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @no_bound(%x: tensor<4xf32>) {
+  // expected-error @below {{'pp.clamp' op has neither min nor max; give one of them}}
+  %0 = pp.clamp %x : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @nan_bound(%x: tensor<4xf32>) {
+  // expected-error @below {{'pp.clamp' op max is NaN; leave it out}}
+  %0 = pp.clamp %x {min = 0.0 : f64, max = 0x7FF8000000000000 : f64} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @power_of_integers(%x: tensor<4xi32>) {
+  // expected-error @below {{'pp.power' op operand #0 must be statically shaped tensor of f32, f64 or bf16 values, but got 'tensor<4xi32>'}}
+  %0 = pp.power %x, %x : tensor<4xi32>, tensor<4xi32>
+  return
+}

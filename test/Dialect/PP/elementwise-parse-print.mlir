@@ -35,6 +35,28 @@ func.func @unary(%x: tensor<4x8xf32>) {
   %12 = pp.gelu %x {tanh} : tensor<4x8xf32>
   // CHECK: pp.gelu_grad %{{.*}}, %{{.*}} {tanh} : tensor<4x8xf32>
   %13 = pp.gelu_grad %x, %x {tanh} : tensor<4x8xf32>
+  // CHECK: pp.expm1 %{{.*}} : tensor<4x8xf32>
+  %20 = pp.expm1 %x : tensor<4x8xf32>
+  // CHECK: pp.log1p %{{.*}} : tensor<4x8xf32>
+  %21 = pp.log1p %x : tensor<4x8xf32>
+  // CHECK: pp.sin %{{.*}} : tensor<4x8xf32>
+  %22 = pp.sin %x : tensor<4x8xf32>
+  // CHECK: pp.cos %{{.*}} : tensor<4x8xf32>
+  %23 = pp.cos %x : tensor<4x8xf32>
+  // CHECK: pp.sign %{{.*}} : tensor<4x8xf32>
+  %24 = pp.sign %x : tensor<4x8xf32>
+  // CHECK: pp.floor %{{.*}} : tensor<4x8xf32>
+  %25 = pp.floor %x : tensor<4x8xf32>
+  // CHECK: pp.ceil %{{.*}} : tensor<4x8xf32>
+  %26 = pp.ceil %x : tensor<4x8xf32>
+  // CHECK: pp.round %{{.*}} : tensor<4x8xf32>
+  %27 = pp.round %x : tensor<4x8xf32>
+  // CHECK: pp.pow %{{.*}} {exponent = 5.000000e-01 : f64} : tensor<4x8xf32>
+  %28 = pp.pow %x {exponent = 0.5 : f64} : tensor<4x8xf32>
+  // CHECK: pp.clamp %{{.*}} {max = 1.000000e+00 : f64, min = -1.000000e+00 : f64} : tensor<4x8xf32>
+  %29 = pp.clamp %x {min = -1.0 : f64, max = 1.0 : f64} : tensor<4x8xf32>
+  // CHECK: pp.clamp %{{.*}} {min = 0.000000e+00 : f64} : tensor<4x8xf32>
+  %30 = pp.clamp %x {min = 0.0 : f64} : tensor<4x8xf32>
   // CHECK: pp.detach %{{.*}} : tensor<4x8xf32>
   %14 = pp.detach %x : tensor<4x8xf32>
   return
@@ -56,6 +78,8 @@ func.func @binary(%x: tensor<4x8xf32>, %b: tensor<8xf32>, %u: tensor<4x1xf32>, %
   %4 = pp.maximum %i, %i : tensor<4xi64>, tensor<4xi64>
   // CHECK: pp.minimum %{{.*}}, %{{.*}} : tensor<f32>, tensor<f32>
   %5 = pp.minimum %s, %s : tensor<f32>, tensor<f32>
+  // CHECK: pp.power %{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<8xf32>
+  %6 = pp.power %x, %b : tensor<4x8xf32>, tensor<8xf32>
   return %0, %1, %4 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4xi64>
 }
 

@@ -86,6 +86,28 @@ func.func @unary(%x: tensor<4x8xf32>) {
   %12 = pp.minimum %x, %x : tensor<4x8xf32>, tensor<4x8xf32>
   // expected-remark @below {{a=4 b=8: [a, b] -> [a, b]; linear in {0}.}}
   %13 = pp.copy %x from 0 to 1 {id = 0 : i64} : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %14 = pp.expm1 %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %15 = pp.log1p %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %16 = pp.sin %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %17 = pp.cos %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %18 = pp.sign %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %19 = pp.floor %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %20 = pp.ceil %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %21 = pp.round %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %22 = pp.pow %x {exponent = 2.0 : f64} : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %23 = pp.clamp %x {min = 0.0 : f64} : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b], [a, b] -> [a, b].}}
+  %24 = pp.power %x, %x : tensor<4x8xf32>, tensor<4x8xf32>
   return
 }
 

@@ -40,9 +40,9 @@ def EmitKernels : Pass<"pp-emit-kernels", "::mlir::ModuleOp"> {
 }
 
 def ApproximateMath : Pass<"pp-approximate-math"> {
-  let summary = "Expands f32 exp, log, tanh and erf to polynomials, which vectorise, and bf16 casts to integer ops";
+  let summary = "Expands f32 functions to polynomials, which vectorise, and bf16 casts to integer ops";
   let description = [{
-    f64 still calls the math library. Conversions between f32 and bf16 become shifts and adds on every CPU: few CPUs have the instruction, and
+    exp, log, log1p, tanh and erf are computed in f32; sin, cos and powers in f64, for all operands. f64 still calls the math library. Conversions between f32 and bf16 become shifts and adds on every CPU: few CPUs have the instruction, and
     it flushes subnormal numbers; on the others compilers call a library function for each element.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];

@@ -128,6 +128,14 @@ def PP_NegOp : PP_Unary<"neg", [PP_LinearSpace, PP_Adjoint]> { let summary = "-x
 def PP_AbsOp : PP_Unary<"abs", [PP_Space, PP_Adjoint]> { let summary = "|x|; its gradient at 0 is 0"; }
 def PP_ExpOp : PP_Unary<"exp", [PP_Space, PP_Adjoint]> { let summary = "e to the x"; }
 def PP_LogOp : PP_Unary<"log", [PP_Space, PP_Adjoint]> { let summary = "natural logarithm"; }
+def PP_Expm1Op : PP_Unary<"expm1", [PP_Space, PP_Adjoint]> { let summary = "e to the x, minus 1, without the rounding of 1 near 0"; }
+def PP_Log1pOp : PP_Unary<"log1p", [PP_Space, PP_Adjoint]> { let summary = "log(1 + x), without the rounding of 1 + x near 0"; }
+def PP_SinOp : PP_Unary<"sin", [PP_Space, PP_Adjoint]> { let summary = "sine"; }
+def PP_CosOp : PP_Unary<"cos", [PP_Space, PP_Adjoint]> { let summary = "cosine"; }
+def PP_SignOp : PP_Unary<"sign", [PP_Space, PP_Adjoint]> { let summary = "1, -1 or 0; 0 of NaN; its gradient is 0"; }
+def PP_FloorOp : PP_Unary<"floor", [PP_Space, PP_Adjoint]> { let summary = "the largest integer that is at most x; its gradient is 0"; }
+def PP_CeilOp : PP_Unary<"ceil", [PP_Space, PP_Adjoint]> { let summary = "the smallest integer that is at least x; its gradient is 0"; }
+def PP_RoundOp : PP_Unary<"round", [PP_Space, PP_Adjoint]> { let summary = "the nearest integer, of two the even one; its gradient is 0"; }
 def PP_SqrtOp : PP_Unary<"sqrt", [PP_Space, PP_Adjoint]> { let summary = "square root"; }
 def PP_RsqrtOp : PP_Unary<"rsqrt", [PP_Space, PP_Adjoint]> { let summary = "1 / square root"; }
 def PP_TanhOp : PP_Unary<"tanh", [PP_Space, PP_Adjoint]> { let summary = "hyperbolic tangent"; }
@@ -135,6 +143,39 @@ def PP_ErfOp : PP_Unary<"erf", [PP_Space, PP_Adjoint]> { let summary = "error fu
 def PP_SigmoidOp : PP_Unary<"sigmoid", [PP_Space, PP_Adjoint]> { let summary = "1 / (1 + e to the -x)"; }
 def PP_SoftplusOp : PP_Unary<"softplus", [PP_Space, PP_Adjoint]> { let summary = "log(1 + e to the x)"; }
 def PP_ReluOp : PP_Unary<"relu", [PP_Space, PP_Adjoint]> { let summary = "max(x, 0); its gradient at 0 is 0"; }
+
+def PP_PowOp : PP_Unary<"pow", [PP_Space, PP_Adjoint]> {
+  let summary = "x to the power of a number";
+  let description = [{
+    As C's pow (0 to the 0 is 1, a negative x to a fraction is NaN), except that the exponents 0.5 and -0.5 are sqrt and rsqrt, as in PyTorch: of -inf
+    they are NaN. With exponent 0 the gradient is 0. `pp.power` takes a tensor of exponents.
+
+    Example:
+
+    ```mlir
+    %y = pp.pow %x {exponent = 3.0 : f64} : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins PP_FloatTensor:$x, PP_RealAttr:$exponent);
+  let hasVerifier = 1;
+}
+
+def PP_ClampOp : PP_Unary<"clamp", [PP_Space, PP_Adjoint]> {
+  let summary = "x, not below `min` and not above `max`";
+  let description = [{
+    One bound may be left out. If `min` is above `max` all elements are `max`; NaN stays NaN. The gradient is 1 between the bounds and 0 at them,
+    beyond them and at NaN, as in PyTorch; that of `pp.minimum` and `pp.maximum` differs at the bounds.
+
+    Example:
+
+    ```mlir
+    %y = pp.clamp %x {min = -1.0 : f64, max = 1.0 : f64} : tensor<4x8xf32>
+    %z = pp.clamp %x {min = 0.0 : f64} : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins PP_FloatTensor:$x, OptionalAttr<PP_RealAttr>:$min, OptionalAttr<PP_RealAttr>:$max);
+  let hasVerifier = 1;
+}
 
 def PP_SiluOp : PP_ModelOp<"silu", [SameOperandsAndResultType, PP_Space, PP_Decompose]> {
   let summary = "x * sigmoid(x)";
@@ -220,6 +261,22 @@ def PP_MinimumOp : PP_Binary<"minimum", [PP_Space, Commutative]> {
     %y = pp.minimum %a, %b : tensor<4x8xf32>, tensor<8xf32>
     ```
   }];
+}
+
+def PP_PowerOp : PP_Binary<"power", [PP_Space]> {
+  let summary = "a to the b, of floats";
+  let description = [{
+    As C's pow: 0 to the 0 is 1, a negative a to a fraction is NaN. The gradient of a is 0 where b is 0; that of b is 0 where a is 0 and b is not
+    negative, and NaN where a is negative. `pp.pow` is for one exponent that is known.
+
+    Example:
+
+    ```mlir
+    %y = pp.power %a, %b : tensor<4x8xf32>, tensor<8xf32>
+    ```
+  }];
+  let arguments = (ins PP_FloatTensor:$lhs, PP_FloatTensor:$rhs);
+  let results = (outs PP_FloatTensor:$result);
 }
 
 def PP_ComparePredicate : PP_Enum<"ComparePredicate", "comparison", [
