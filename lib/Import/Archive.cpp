@@ -128,5 +128,10 @@ Error Archive::read(StringRef path, int64_t offset,
                        "damaged: save it again");
     bytes = bytes.drop_front(read);
   }
+  // At its end the checksum is compared.
+  char after = 0;
+  if (zip_fread(entry, &after, 1) < 0)
+    return makeError("has '" + path +
+                     "', whose checksum is wrong: save it again");
   return Error::success();
 }

@@ -97,38 +97,16 @@ Values buildDiv(OpCall &call, Emitter &emit) {
 
 Values buildPow(OpCall &call, Emitter &emit) {
   Dtype type = call.result().type;
-  if (!call.isTensor("self") || call.isTensor("exponent") ||
-      !pt2::isFloat(type)) {
-    call.fail("raises to a power that is no number: only a float tensor to the "
-              "power of a number is supported");
+  if (!pt2::isFloat(type)) {
+    call.fail("raises integers to a power: cast them to floats");
     return {};
   }
-  Value x = emit.operand(call, "self", type);
-  double exponent = call.number("exponent");
-  if (exponent == 0.5)
-    return {emit.make<SqrtOp>(x)};
-  if (exponent == -0.5)
-    return {emit.make<RsqrtOp>(x)};
-  double magnitude = std::fabs(exponent);
-  constexpr int most = 64;
-  if (magnitude != std::floor(magnitude) || magnitude > most) {
-    call.fail("raises to the power of " + std::to_string(exponent) +
-              ": only whole exponents up to 64, 0.5 and -0.5 are supported");
-    return {};
-  }
-  if (exponent == 0)
-    return {emit.constant(HostTensor::splat(type, call.result().shape, {1}))};
-  // By squaring, from the highest bit down.
-  auto whole = uint64_t(magnitude);
-  Value power = x;
-  for (int bit = int(Log2_64(whole)) - 1; bit >= 0; --bit) {
-    power = emit.mul(power, power);
-    if (whole >> bit & 1)
-      power = emit.mul(power, x);
-  }
-  if (exponent < 0)
-    power = emit.div(emit.number(type, 1), power);
-  return {power};
+  if (!call.isTensor("exponent"))
+    return {emit.make<PowOp>(
+        emit.operand(call, "self", type),
+        emit.getBuilder().getF64FloatAttr(call.number("exponent")))};
+  return {emit.make<PowerOp>(emit.operand(call, "self", type),
+                             emit.operand(call, "exponent", type))};
 }
 
 /// A float function of `self`.
@@ -156,21 +134,35 @@ Values buildSquare(OpCall &call, Emitter &emit) {
   return {emit.mul(x, x)};
 }
 
-/// log(1 + x), right where x is small: with u = 1 + x rounded it is
-/// log(u) x / (u - 1). The gradient is that of the function, not the formula's.
 Values buildLog1p(OpCall &call, Emitter &emit) {
-  Dtype type = call.result().type;
-  Value x = emit.operand(call, "self", type);
+  Value x = emit.operand(call, "self", call.result().type);
   if (auto exp = x.getDefiningOp<ExpOp>())
     return {emit.make<SoftplusOp>(exp.getX())};
-  Value one = emit.number(type, 1), known = emit.make<DetachOp>(x),
-        sum = emit.add(one, known), rounded = emit.sub(sum, one);
-  Value isSmall =
-      emit.compare(ComparePredicate::Eq, rounded, emit.number(type, 0));
-  Value log = emit.mul(emit.make<LogOp>(sum),
-                       emit.div(known, emit.select(isSmall, one, rounded)));
-  Value value = emit.select(isSmall, known, log);
-  return {emit.add(value, emit.div(emit.sub(x, known), sum))};
+  return {emit.make<Log1pOp>(x)};
+}
+
+/// log(x) times a constant.
+template <int base> Values buildLogOf(OpCall &call, Emitter &emit) {
+  Value x = emit.operand(call, "self", call.result().type);
+  return {emit.scale(emit.make<LogOp>(x), 1 / std::log(double(base)))};
+}
+
+Values buildTrunc(OpCall &call, Emitter &emit) {
+  Value x = emit.operand(call, "self", call.result().type);
+  return {
+      emit.mul(emit.make<SignOp>(x), emit.make<FloorOp>(emit.make<AbsOp>(x)))};
+}
+
+/// a - floor(a / b) b, as Python's %.
+Values buildRemainder(OpCall &call, Emitter &emit) {
+  Dtype type = call.result().type;
+  if (!pt2::isFloat(type)) {
+    call.fail("takes a remainder of integers that are not constant");
+    return {};
+  }
+  Value a = emit.operand(call, "self", type),
+        b = emit.operand(call, "other", type);
+  return {emit.sub(a, emit.mul(emit.make<FloorOp>(emit.div(a, b)), b))};
 }
 
 Values buildReciprocal(OpCall &call, Emitter &emit) {
@@ -205,16 +197,25 @@ Values buildLeakyRelu(OpCall &call, Emitter &emit) {
                         emit.scale(x, call.number("negative_slope", 0.01)))};
 }
 
+/// elu, selu and celu: scale (x, or alpha (exp(input x) - 1) where x is not
+/// positive).
 Values buildElu(OpCall &call, Emitter &emit) {
   Dtype type = call.result().type;
   Value x = emit.operand(call, "self", type);
   double alpha = call.number("alpha", 1), scale = call.number("scale", 1),
          input = call.number("input_scale", 1);
+  if (call.getOp().contains("selu")) {
+    alpha = 1.6732632423543772848170429916717;
+    scale = 1.0507009873554804934193349852946;
+  } else if (call.getOp().contains("celu")) {
+    input = 1 / alpha;
+  }
   // Where x is positive its exponential is not used: it must not be infinite,
   // which would make a gradient NaN.
   Value zero = emit.number(type, 0);
-  Value negative = emit.make<MinimumOp>(emit.scale(x, input), zero);
-  Value below = emit.sub(emit.make<ExpOp>(negative), emit.number(type, 1));
+  Value negative = emit.select(emit.compare(ComparePredicate::Gt, x, zero),
+                               zero, emit.scale(x, input));
+  Value below = emit.make<Expm1Op>(negative);
   return {emit.scale(abovePositive(emit, x, emit.scale(below, alpha)), scale)};
 }
 
@@ -226,19 +227,12 @@ Values buildSoftplus(OpCall &call, Emitter &emit) {
   return {emit.scale(y, 1 / beta)};
 }
 
-/// min(max(x, low), high); the gradient is 1 from bound to bound.
 Value clampTo(Emitter &emit, Value x, std::optional<double> low,
               std::optional<double> high) {
-  Dtype type = Emitter::typeOf(x);
-  if (low) {
-    Value bound = emit.number(type, *low);
-    x = emit.select(emit.compare(ComparePredicate::Lt, x, bound), bound, x);
-  }
-  if (high) {
-    Value bound = emit.number(type, *high);
-    x = emit.select(emit.compare(ComparePredicate::Gt, x, bound), bound, x);
-  }
-  return x;
+  auto bound = [&](std::optional<double> value) {
+    return value ? emit.getBuilder().getF64FloatAttr(*value) : FloatAttr();
+  };
+  return emit.make<ClampOp>(x.getType(), x, bound(low), bound(high));
 }
 
 Values buildClamp(OpCall &call, Emitter &emit) {
@@ -248,8 +242,10 @@ Values buildClamp(OpCall &call, Emitter &emit) {
     if (!call.has(name))
       continue;
     if (call.isTensor(name)) {
-      call.fail("has bounds that are tensors: give numbers");
-      return {};
+      Value bound = emit.operand(call, name, call.result().type);
+      x = name.starts_with("min") ? emit.make<MaximumOp>(x, bound)
+                                  : emit.make<MinimumOp>(x, bound);
+      continue;
     }
     (name.starts_with("min") ? low : high) = call.number(name);
   }
@@ -259,10 +255,15 @@ Values buildClamp(OpCall &call, Emitter &emit) {
   } else if (call.getOp().contains("relu6")) {
     low = 0;
     high = 6;
-  } else if (call.getOp().contains("clamp_min")) {
-    high.reset();
   }
-  return {clampTo(emit, x, low, high)};
+  if (!pt2::isFloat(call.result().type)) {
+    if (low)
+      x = emit.make<MaximumOp>(x, emit.number(call.result().type, *low));
+    if (high)
+      x = emit.make<MinimumOp>(x, emit.number(call.result().type, *high));
+    return {x};
+  }
+  return {low || high ? clampTo(emit, x, low, high) : x};
 }
 
 Values buildHardSigmoid(OpCall &call, Emitter &emit) {
@@ -386,8 +387,6 @@ Values buildDetach(OpCall &call, Emitter &emit) {
   return {emit.make<DetachOp>(x)};
 }
 
-constexpr StringLiteral numbersOnly = "bounds that are tensors";
-
 const OpRow rows[] = {
     {"aten.add.Tensor", buildAdd},
     {"aten.add.Scalar", buildAdd},
@@ -401,8 +400,11 @@ const OpRow rows[] = {
     {"aten.div.Scalar", buildDiv},
     {"aten.div.Tensor_mode", buildDiv, "rounding, except 'trunc' of integers"},
     {"aten.div.Scalar_mode", buildDiv, "rounding, except 'trunc' of integers"},
-    {"aten.pow.Tensor_Scalar", buildPow,
-     "exponents other than 0.5, -0.5 and whole ones up to 64"},
+    {"aten.pow.Tensor_Scalar", buildPow, "integers"},
+    {"aten.pow.Tensor_Tensor", buildPow, "integers"},
+    {"aten.pow.Scalar", buildPow, "integers"},
+    {"aten.remainder.Tensor", buildRemainder, "integers"},
+    {"aten.remainder.Scalar", buildRemainder, "integers"},
     {"aten.maximum.default", buildBinary<MaximumOp>},
     {"aten.minimum.default", buildBinary<MinimumOp>},
     {"aten.neg.default", buildNeg},
@@ -412,6 +414,16 @@ const OpRow rows[] = {
     {"aten.exp.default", buildUnary<ExpOp>},
     {"aten.log.default", buildUnary<LogOp>},
     {"aten.log1p.default", buildLog1p},
+    {"aten.expm1.default", buildUnary<Expm1Op>},
+    {"aten.log2.default", buildLogOf<2>},
+    {"aten.log10.default", buildLogOf<10>},
+    {"aten.sin.default", buildUnary<SinOp>},
+    {"aten.cos.default", buildUnary<CosOp>},
+    {"aten.sign.default", buildUnary<SignOp>},
+    {"aten.floor.default", buildUnary<FloorOp>},
+    {"aten.ceil.default", buildUnary<CeilOp>},
+    {"aten.round.default", buildUnary<RoundOp>},
+    {"aten.trunc.default", buildTrunc},
     {"aten.sqrt.default", buildUnary<SqrtOp>},
     {"aten.rsqrt.default", buildUnary<RsqrtOp>},
     {"aten.tanh.default", buildUnary<TanhOp>},
@@ -422,11 +434,15 @@ const OpRow rows[] = {
     {"aten.silu.default", buildSilu},
     {"aten.leaky_relu.default", buildLeakyRelu},
     {"aten.elu.default", buildElu},
+    {"aten.selu.default", buildElu},
+    {"aten.celu.default", buildElu},
     {"aten.softplus.default", buildSoftplus},
     {"aten.clamp.default", buildClamp},
-    {"aten.clamp.Tensor", buildClamp, numbersOnly},
+    {"aten.clamp.Tensor", buildClamp},
     {"aten.clamp_min.default", buildClamp},
+    {"aten.clamp_min.Tensor", buildClamp},
     {"aten.clamp_max.default", buildClamp},
+    {"aten.clamp_max.Tensor", buildClamp},
     {"aten.clip.default", buildClamp},
     {"aten.hardtanh.default", buildClamp},
     {"aten.relu6.default", buildClamp},

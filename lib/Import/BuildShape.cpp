@@ -57,12 +57,26 @@ Values buildPermute(OpCall &call, Emitter &emit) {
   return {emit.transpose(x, perm)};
 }
 
+/// The last two dimensions: x.mT, and x.mH of real numbers.
+Values buildTransposeLast(OpCall &call, Emitter &emit) {
+  Value x = operandOf(call, emit);
+  int64_t rank = Emitter::rankOf(x);
+  Shape perm = identity(rank);
+  if (rank >= 2)
+    std::swap(perm[rank - 2], perm[rank - 1]);
+  return {emit.transpose(x, perm)};
+}
+
 Values buildTranspose(OpCall &call, Emitter &emit) {
   Value x = operandOf(call, emit);
   int64_t rank = Emitter::rankOf(x);
   Shape perm = identity(rank);
   if (rank < 2)
     return {x};
+  if (call.has("axis0")) {
+    std::swap(perm[call.dim("axis0", rank)], perm[call.dim("axis1", rank)]);
+    return {emit.transpose(x, perm)};
+  }
   bool isShort = call.getOp().starts_with("aten.t.");
   std::swap(
       perm[call.dim("dim0", rank, isShort ? 0 : std::optional<int64_t>())],
@@ -356,6 +370,9 @@ const OpRow rows[] = {
     {"aten.permute.default", buildPermute},
     {"aten.transpose.int", buildTranspose},
     {"aten.t.default", buildTranspose},
+    {"aten.swapaxes.default", buildTranspose},
+    {"aten.swapdims.default", buildTranspose},
+    {"aten.mT.default", buildTransposeLast},
     {"aten.movedim.int", buildMoveDim},
     {"aten.movedim.intlist", buildMoveDim},
     {"aten.slice.Tensor", buildSlice},
@@ -365,6 +382,7 @@ const OpRow rows[] = {
     {"aten.split.sizes", buildSplit},
     {"aten.split_with_sizes.default", buildSplit},
     {"aten.chunk.default", buildSplit},
+    {"aten.tensor_split.sections", buildSplit},
     {"aten.unbind.int", buildSplit},
     {"aten.cat.default", buildCat},
     {"aten.stack.default", buildCat},

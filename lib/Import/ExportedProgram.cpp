@@ -48,7 +48,9 @@ int64_t readSize(const JsonValue &json, bool &isDynamic) {
   return size;
 }
 
-TensorMeta readMeta(const JsonValue &json) {
+/// Strides are those of a stored tensor; of others they may be symbols that no
+/// example has.
+TensorMeta readMeta(const JsonValue &json, bool isStored) {
   TensorMeta meta;
   JsonValue code = json.get("dtype");
   if (std::optional<Dtype> type = dtypeFromCode(code.asInteger()))
@@ -67,13 +69,19 @@ TensorMeta readMeta(const JsonValue &json) {
     meta.shape.push_back(size);
     meta.isDynamic.push_back(isDynamic);
   });
+  if (constexpr int64_t strided = 7; json.get("layout").asInteger() != strided)
+    json.get("layout").fail("is not strided: sparse tensors are not supported");
+  if (!isStored)
+    return meta;
   json.get("strides").forEach([&](const JsonValue &each) {
     bool isDynamic = false;
     meta.strides.push_back(readSize(each, isDynamic));
   });
-  if (meta.strides.size() != meta.shape.size())
+  if (meta.strides.size() != meta.shape.size()) {
     json.fail("has " + Twine(meta.shape.size()) + " sizes and " +
               Twine(meta.strides.size()) + " strides");
+    meta.strides.resize(meta.shape.size());
+  }
   bool isDynamic = false;
   meta.storageOffset = readSize(json.get("storage_offset"), isDynamic);
   meta.requiresGrad = json.get("requires_grad").asBool();
@@ -175,10 +183,23 @@ void readKind(StringRef kind, const JsonValue &value, Argument &argument) {
     argument.kind = Kind::Graph;
     argument.graph = std::make_shared<Graph>();
     readGraph(value.get("graph"), *argument.graph, {}, /*isInner=*/true);
-  } else {
-    // What places a tensor and what it is called: no number depends on it.
+  } else if (kind == "as_layout" || kind == "as_device" ||
+             kind == "as_memory_format") {
+    // Where a tensor is: no number depends on it.
     argument.kind = Kind::Other;
     argument.text = kind.str();
+  } else if (kind == "as_floats" || kind == "as_strings" ||
+             kind == "as_bools" || kind == "as_sym_bools" ||
+             kind == "as_sym_floats" || kind == "as_custom_obj" ||
+             kind == "as_operator" || kind == "as_complex" ||
+             kind == "as_nested_tensors" || kind == "as_int_lists" ||
+             kind == "as_float_lists" || kind == "as_string_to_argument") {
+    // No op that is supported has one.
+    argument.kind = Kind::Other;
+    argument.text = kind.str();
+  } else {
+    value.fail("is of the unknown kind '" + kind +
+               "': export with PyTorch 2.9 to 2.15");
   }
 }
 
@@ -239,6 +260,9 @@ Node readNode(const JsonValue &json) {
   json.get("inputs").forEach([&](const JsonValue &each) {
     NamedArgument argument;
     argument.name = each.get("name").asText().str();
+    for (const NamedArgument &other : node.arguments)
+      if (other.name == argument.name && !argument.name.empty())
+        each.fail("gives '" + argument.name + "' of '" + node.op + "' twice");
     readArgument(each.get("arg"), argument.value);
     node.arguments.push_back(std::move(argument));
   });
@@ -255,7 +279,7 @@ void readGraph(const JsonValue &json, Graph &graph, StringSet<> defined,
                bool isInner) {
   json.get("tensor_values")
       .forEachField([&](StringRef name, const JsonValue &value) {
-        graph.tensors[name] = readMeta(value);
+        graph.tensors[name] = readMeta(value, /*isStored=*/false);
       });
   auto readSymbols = [&](StringRef field, StringRef exact) {
     if (!json.has(field))
@@ -358,6 +382,22 @@ void readOutputSpec(const JsonValue &json, std::vector<OutputSpec> &specs) {
 // Storages
 //===----------------------------------------------------------------------===//
 
+/// Whether two indices may name one element.
+bool overlaps(const TensorMeta &meta) {
+  SmallVector<std::pair<int64_t, int64_t>> dims; // strides and sizes
+  for (auto [size, stride] : zip_equal(meta.shape, meta.strides))
+    if (size > 1)
+      dims.push_back({stride, size});
+  llvm::sort(dims);
+  int64_t extent = 1; // of the dimensions with smaller strides
+  for (auto [stride, size] : dims) {
+    if (stride < extent)
+      return true;
+    extent = stride * (size - 1) + extent;
+  }
+  return false;
+}
+
 /// Checks that the tensor's elements are in its storage.
 void checkStored(const Archive &archive, const StoredTensor &tensor,
                  const JsonValue &json) {
@@ -375,12 +415,18 @@ void checkStored(const Archive &archive, const StoredTensor &tensor,
         AddOverflow(last, distance, last) || last > mostElements)
       return json.fail("has strides that end outside of any storage");
   }
+  if (llvm::is_contained(meta.isDynamic, true))
+    return json.fail("has a size that is a symbol: export with fixed sizes of "
+                     "parameters and buffers");
   int64_t elements = countElements(meta.shape);
   int64_t bytes = elements == 0 ? 0 : (last + 1) * byteSize(meta.type);
   if (bytes > archive.getSize(tensor.path))
     json.fail("ends at byte " + Twine(bytes) + " of its storage '" +
               tensor.path + "', which has " +
               Twine(archive.getSize(tensor.path)));
+  else if (overlaps(meta) && json.get("is_param").asBool())
+    json.fail("has strides by which elements share memory: export a module "
+              "whose parameters are contiguous");
 }
 
 Error readStorages(const Archive &archive, StringRef folder, StringRef model,
@@ -401,7 +447,7 @@ Error readStorages(const Archive &archive, StringRef folder, StringRef model,
                            "objects are: export the module with plain tensors");
         StoredTensor tensor;
         tensor.path = (folder + "/" + json.get("path_name").asText()).str();
-        tensor.meta = readMeta(json.get("tensor_meta"));
+        tensor.meta = readMeta(json.get("tensor_meta"), /*isStored=*/true);
         checkStored(archive, tensor, json);
         tensors[name] = std::move(tensor);
       });
@@ -506,6 +552,14 @@ Expected<ExportedProgram> pt2::readProgram(const Archive &archive) {
   Expected<std::string> path = archive.findModel();
   if (!path)
     return path.takeError();
+  if (archive.has("archive_format")) {
+    Expected<std::string> format = archive.read("archive_format");
+    if (!format)
+      return format.takeError();
+    if (*format != "pt2")
+      return createStringError("has the archive_format '" + *format +
+                               "', and torch.export.save writes 'pt2'");
+  }
   if (archive.has("byteorder")) {
     Expected<std::string> order = archive.read("byteorder");
     if (!order)

@@ -37,6 +37,7 @@ private:
   LogicalResult checkOutputs();
   LogicalResult addInput(const InputSpec &spec);
   LogicalResult addParameter(const InputSpec &spec);
+  LogicalResult checkAgrees(const InputSpec &spec, const TensorMeta &stored);
   LogicalResult addConstant(const InputSpec &spec);
   FailureOr<InitAttr> describeInit(const StoredTensor &stored, StringRef name);
   Value findLoss(const Environment &environment);
@@ -147,11 +148,28 @@ FailureOr<InitAttr> Importer::describeInit(const StoredTensor &stored,
               shorten(deviation));
 }
 
+/// Checks that the graph says of a tensor what the list of storages says.
+LogicalResult Importer::checkAgrees(const InputSpec &spec,
+                                    const TensorMeta &stored) {
+  auto found = program.graph.tensors.find(spec.value);
+  if (found == program.graph.tensors.end() ||
+      found->second.shape != stored.shape || found->second.type != stored.type)
+    return error() << "has '" << spec.name
+                   << "' with another shape or type than its graph says: save "
+                      "it again";
+  return success();
+}
+
 LogicalResult Importer::addParameter(const InputSpec &spec) {
   const StoredTensor *stored = findStored(spec);
   if (!stored)
     return failure();
   const TensorMeta &meta = stored->meta;
+  if (failed(checkAgrees(spec, meta)))
+    return failure();
+  for (const ImportedParameter &other : model.parameters)
+    if (other.name == spec.name || is_contained(other.otherNames, spec.name))
+      return error() << "has the parameter '" << spec.name << "' twice";
   if (!pt2::isFloat(meta.type) || !emit.elementType(meta.type))
     return error() << "has the parameter '" << spec.name << "' of "
                    << spell(meta.type)

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Imports archives of torch.export and holds the first loss, all gradients and five steps of AdamW against PyTorch's figures in archives/, under one
-rank, data parallelism, pipelines and sharded state: f64 within 1e-9, f32 within 1e-4 of a tensor's largest element."""
+rank, data parallelism, pipelines and sharded state: f64 within 1e-9, f32 within 1e-4 of a tensor's largest element. Then each row of the table of ops
+(ops/), ops that are refused (unsupported/), and broken archives (hostile.py)."""
+import argparse
 import functools
 import pathlib
 import sys
@@ -11,14 +13,26 @@ sys.path[:0] = [str(HERE.parent), str(HERE)]
 from support.results import Harness  # noqa: E402
 
 import models  # noqa: E402
+import ops  # noqa: E402
 
 
 def main():
-    harness = Harness("import")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--long", action="store_true", help="all archives under all plans")
+    harness = Harness("import", parser)
     fixtures = models.Fixtures(str(HERE / "archives"))
     with tempfile.TemporaryDirectory() as scratch:
+        cases = ops.Cases(str(HERE / "ops"), scratch)
+        unsupported = models.Unpacker(str(HERE / "unsupported"))
         harness.cases([(f"{archive[:-4]}, {plan}", functools.partial(models.check, harness.ppopt, scratch, fixtures, name, archive, spelling, plan))
-                       for name, archive, spelling in fixtures.archives() if name in fixtures.described["models"] for plan in models.PLANS])
+                       for name, archive, spelling in fixtures.archives() for plan in fixtures.plans(name, archive, harness.args.long)])
+        harness.cases([(f"ops, {program}", functools.partial(ops.check_group, harness.ppopt, cases, program, names))
+                       for program, names in cases.groups()])
+        harness.cases([(f"refused: {name}", functools.partial(ops.check_refused, harness.ppopt, cases, name, word))
+                       for name, word in cases.refused()])
+        harness.cases([("unsupported ops", functools.partial(ops.check_unsupported, harness.ppopt, scratch, unsupported.unpack, str(HERE / "unsupported"))),
+                       ("broken archives", functools.partial(ops.check_hostile, harness.ppopt, scratch, [sys.executable, str(HERE / "hostile.py")],
+                                                             str(HERE / "archives" / "mlp.pt2.gz")))])
     return harness.finish()
 
 

@@ -2,6 +2,7 @@
 import gzip
 import json
 import os
+import threading
 
 import numpy as np
 
@@ -21,11 +22,27 @@ PLANS = {
 }
 
 
-class Fixtures:
-    """The committed archives and figures."""
+class Unpacker:
+    """A folder of archives that are compressed."""
 
     def __init__(self, directory):
         self.directory = directory
+
+    def unpack(self, archive, scratch):
+        path = os.path.join(scratch, archive)
+        if not os.path.exists(path):
+            part = f"{path}.{threading.get_ident()}.part"
+            with gzip.open(os.path.join(self.directory, archive + ".gz")) as packed, open(part, "wb") as file:
+                file.write(packed.read())
+            os.replace(part, path)
+        return path
+
+
+class Fixtures(Unpacker):
+    """The committed archives and figures."""
+
+    def __init__(self, directory):
+        super().__init__(directory)
         with open(os.path.join(directory, "models.json")) as file:
             self.described = json.load(file)
 
@@ -34,13 +51,12 @@ class Fixtures:
         return [(name, archive, spelling) for name, model in self.described["models"].items()
                 for archive, spelling in model["archives"].items()]
 
-    def unpack(self, archive, scratch):
-        path = os.path.join(scratch, archive)
-        if not os.path.exists(path):
-            with gzip.open(os.path.join(self.directory, archive + ".gz")) as packed, open(path + ".part", "wb") as file:
-                file.write(packed.read())
-            os.replace(path + ".part", path)
-        return path
+    def plans(self, name, archive, everything):
+        """Each model under all plans once; its other archives, another type and other ops, on one rank."""
+        if "gradients" not in self.figures(name):
+            return []  # random numbers are our own
+        others = list(self.described["models"][name]["archives"])[1:]
+        return [plan for plan in PLANS if everything or archive not in others or plan == "one rank"]
 
     def figures(self, name):
         """{kind: {name: array}}; "inputs", "gradients", "losses"."""

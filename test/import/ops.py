@@ -1,0 +1,87 @@
+"""Imports the cases of make_ops.py, some together in one program, and compares the loss and each case's gradients with PyTorch's."""
+import json
+import os
+import tarfile
+
+import numpy as np
+
+from support import safetensors_io
+from support.executable import checked, compile_model, environment, expect_close, run
+
+import subprocess
+
+from models import import_model
+
+TOLERANCE = 1e-9
+
+
+class Cases:
+    def __init__(self, directory, scratch):
+        with open(os.path.join(directory, "ops.json")) as file:
+            self.described = json.load(file)
+        self.figures = safetensors_io.read(os.path.join(directory, "ops.safetensors"))
+        self.scratch = os.path.join(scratch, "ops")
+        with tarfile.open(os.path.join(directory, "ops.tar.xz")) as packed:
+            packed.extractall(self.scratch, filter="data")
+
+    def groups(self):
+        """[(program, its cases)]"""
+        return [(program, cases) for group, cases in self.described["groups"].items() for program in (group, group + "_core")
+                if os.path.exists(os.path.join(self.scratch, program + ".pt2"))]
+
+    def refused(self):
+        return [(name, case["refused"]) for name, case in self.described["cases"].items() if "refused" in case]
+
+    def of(self, case, kind):
+        prefix = f"{case}/{kind}/"
+        return {key[len(prefix):]: value for key, value in self.figures.items() if key.startswith(prefix)}
+
+
+def check_group(ppopt, cases, program, names):
+    stem = os.path.join(cases.scratch, program)
+    init, _ = import_model(ppopt, stem + ".pt2", stem + ".mlir")
+    inputs = {f"{name}_{key}": value for name in names for key, value in cases.of(name, "inputs").items()}
+    train = compile_model(ppopt, stem + ".mlir", stem, ["--optimizer", "sgd", "--cpu", "native"])
+    used = {entry["name"] for entry in train.program["inputs"]}
+    result = run(train, ["--lr", "0.01"], init=init, inputs={key: value for key, value in inputs.items() if key in used}, dump_gradients=True)
+    for name in names:
+        expected = cases.of(name, "gradients")
+        ours = {key[len(name) + 1:]: value for key, value in result.gradients.items() if key.startswith(name + ".")}
+        scale = max([np.abs(value).max() for value in expected.values() if value.size], default=1.0)
+        expect_close(f"{name}: gradient", ours, expected, TOLERANCE, least_scale=1e-3 * scale)
+    loss = sum(float(cases.figures[f"{name}/loss"]) for name in names)
+    expect_close("loss", result.losses, np.array([loss]), TOLERANCE)
+
+
+def check_refused(ppopt, cases, name, word):
+    """What a case needs and is not supported is named, with the line."""
+    stem = os.path.join(cases.scratch, name)
+    done = subprocess.run([ppopt, "import", stem + ".pt2", "-o", stem + ".mlir"], capture_output=True, text=True, env=environment())
+    assert done.returncode == 1 and word in done.stderr and ".py:" in done.stderr, done.stderr
+
+
+def check_unsupported(ppopt, scratch, unpack, directory):
+    """One op each that is not supported: the op and the line of Python, alone."""
+    with open(os.path.join(directory, "expected.json")) as file:
+        expected = json.load(file)
+    for name, what in expected.items():
+        done = subprocess.run([ppopt, "import", "--list-unsupported", unpack(name, scratch)], capture_output=True, text=True, env=environment())
+        wanted = f"{what['file']}:{what['line']}: error: '{what['op']}'"
+        lines = [line for line in done.stderr.splitlines() if "error:" in line]
+        assert done.returncode == 1 and len(lines) == 1 and lines[0].startswith(wanted), f"{name}: {wanted}, and it is\n{done.stderr}"
+
+
+def check_hostile(ppopt, scratch, make, archive):
+    """Broken archives are refused with words that say what is wrong; unusual ones that are right are taken. Nothing crashes."""
+    folder = os.path.join(scratch, "hostile")
+    checked([*make, archive, folder])
+    with open(os.path.join(folder, "expected.json")) as file:
+        expected = json.load(file)
+    wrong = []
+    for name, words in expected.items():
+        done = subprocess.run([ppopt, "import", os.path.join(folder, name + ".pt2"), "-o", os.path.join(folder, "model.mlir")],
+                              capture_output=True, text=True, errors="replace", timeout=120, env=environment())
+        said = done.stderr.lower()
+        if done.returncode != (words is not None) or any(word.lower() not in said for word in words or []):
+            wrong.append(f"{name}: status {done.returncode}, expected {words}, and it says {done.stderr[:300]!r}")
+    assert not wrong, "\n".join(wrong)
