@@ -2,7 +2,7 @@
 
 #include "app/rank_loop.h"
 
-#include "app/gpu_models.h"
+#include "app/gpu_notes.h"
 #include "app/machine_rank.h"
 #include "app/tune_matmuls.h"
 #include "base/error.h"
@@ -101,7 +101,7 @@ void RankLoop::start() {
   if (!options_.tune.empty())
     tuned = tuneMatmuls(rank_, options_.tune);
   takeParameters();
-  std::string models = describeGpuModels(rank_);
+  std::vector<std::string> gpuNotes = collectGpuNotes(rank_);
   if (!progress_)
     return;
   progress_->start(program_.local    ? "local"
@@ -109,8 +109,8 @@ void RankLoop::start() {
                                      : "threads");
   if (std::string device = rank_.device->describe(); !device.empty())
     progress_->note("running on " + device);
-  if (!models.empty())
-    progress_->note(models);
+  for (const std::string &note : gpuNotes)
+    progress_->note(note);
   if (!tuned.empty())
     progress_->note(tuned);
   if (rank_.channels && program_.plan.target.gpu)

@@ -25,6 +25,7 @@ from support.executable import checked, compile_model, environment, expect_close
 from support.results import Harness  # noqa: E402
 
 import plans  # noqa: E402
+import stand_in_ptxas  # noqa: E402
 import stage_plans  # noqa: E402
 from check_fake import GPT, losses_of  # noqa: E402
 from pairwise import cover  # noqa: E402
@@ -319,6 +320,36 @@ def check_missing(fake, gpt, directory):
     assert described.returncode == 0 and "cuda" in described.stdout, described
 
 
+def check_cubins(harness, fake, directory):
+    """A cubin that the driver is too old for: the driver compiles the PTX, and a line of the log says so. If it can't, both errors are named."""
+    model, text = os.path.join(directory, "cubins.mlir"), os.path.join(directory, "cubins.txt")
+    checked([harness.ppopt, "model", "gpt", *GPT, "-o", model])
+    with open(text, "w") as file:
+        file.write("".join(chr(97 + i * i % 23) for i in range(4000)))
+    ptxas = stand_in_ptxas.make(os.path.join(directory, "ptxas 13.0"), "13.0", ["sm_80"])
+    path = os.path.join(directory, "cubins")
+    checked([harness.ppopt, "compile", model, "-o", path, "--target", "cuda", "--threads", "1", "--mesh", "dp=2", "--no-generation",
+             "--save-device-ir", path + ".ll"], env=dict(environment(), PPOPT_PTXAS=os.path.join(ptxas, "ptxas")))
+
+    def train(driver, *before, plant=""):
+        variables = fake.variables(path + ".ll", 1, PPOPT_FAKE_CUDA=f"count=2,memory=1GiB,cubin=accept,driver={driver}", PPOPT_FAKE_CUDA_PLANT=plant)
+        return subprocess.run([*before, path, "--data", text, "--steps", "1"], capture_output=True, text=True, timeout=100,
+                              env=dict(environment(), **variables))
+    new = train(13000)
+    assert new.returncode == 0 and "kernels compiled for sm_80" in new.stdout and "can't load" not in new.stdout, new.stdout + new.stderr
+    note = "can't load the kernels for sm_80: {}; it compiled the program's PTX instead (ranks 0, 1)"
+    old = train(12080, *under_mpirun(2))
+    assert old.returncode == 0 and "kernels compiled by the driver" in old.stdout, old.stdout + old.stderr
+    assert old.stdout.count("the driver (12.8) " + note.format("device kernel image is invalid (CUDA_ERROR_INVALID_IMAGE)")) == 1, old.stdout
+    # Whatever the error is; and that of the PTX too.
+    other = train(13000, *under_mpirun(2), plant="fail:cuModuleLoadDataEx:1:2")
+    assert other.returncode == 0 and note.format("out of memory (CUDA_ERROR_OUT_OF_MEMORY)") in other.stdout, other.stdout + other.stderr
+    both = train(12080, *under_mpirun(2), plant="fail:cuModuleLoadDataEx:2:218")
+    assert both.returncode == 1, both.stdout + both.stderr
+    assert re.search(r"can't load the kernels for sm_80: device kernel image is invalid \(CUDA_ERROR_INVALID_IMAGE\); the driver can't compile the "
+                     r"kernels: a PTX JIT compilation failed \(CUDA_ERROR_INVALID_PTX\)", both.stderr), both.stderr
+
+
 def check_few_gpus(programs, fake):
     executable = programs.executable("gpt", MatmulPlan(StagePlan(2, 1, 1), "library"), run_flags("sgd")[0])
     env = dict(environment(), **fake.variables(executable.path + ".ll", 1, gpus=1))
@@ -354,6 +385,7 @@ def main():
                   *((f"a step that is not finite, {launch}", functools.partial(check_non_finite, programs, cpu, fake, launch))
                     for launch in ("threads", "mpirun")),
                   ("models of GPUs", functools.partial(check_models, programs, fake)),
+                  ("a cubin that the driver is too old for", functools.partial(check_cubins, harness, fake, directory)),
                   ("what is missing", lambda: check_missing(fake, gpt(), directory)),
                   ("fewer GPUs than ranks", functools.partial(check_few_gpus, programs, fake))]
         for seed, row in enumerate(cover(FACTORS, allowed)):

@@ -46,6 +46,7 @@ public:
 
   std::string describe() const override;
   std::string model() const override { return gpu.name; }
+  std::vector<std::string> fallbacks() const override;
   device::PeakRates knownRates() const override {
     return findPeakRates(gpu.name);
   }
@@ -232,6 +233,13 @@ std::string CudaDevice::describe() const {
   if (nccl)
     text += ", " + nccl->describe();
   return text;
+}
+
+std::vector<std::string> CudaDevice::fallbacks() const {
+  std::vector<std::string> all;
+  if (!code.fallback().empty())
+    all.push_back(code.fallback());
+  return all;
 }
 
 DevicePointer CudaDevice::allocate(int64_t bytes, const char *what) {

@@ -60,6 +60,14 @@ std::vector<std::string> candidates(std::initializer_list<const char *> names) {
   add("CUDA_HOME", "/lib64/");
   add("CUDA_HOME", "/lib/");
   for (const char *name : names)
+std::string spell(const DriverApi &api, DriverResult result) {
+  const char *name = nullptr, *text = nullptr;
+  api.getErrorName(result, &name);
+  api.getErrorString(result, &text);
+  return fmt::format("{} ({})", text ? text : "an unknown error",
+                     name ? name : std::to_string(int(result)));
+}
+
     found.push_back(std::string("/usr/local/cuda/lib64/") + name);
   return found;
 }
@@ -80,13 +88,9 @@ DriverApi openDriver() {
                         std::getenv("CUDA_VISIBLE_DEVICES")
                             ? std::getenv("CUDA_VISIBLE_DEVICES")
                             : "not set");
-  if (result != DriverResult::success) {
-    const char *name = nullptr, *text = nullptr;
-    api.getErrorName(result, &name);
-    api.getErrorString(result, &text);
-    throw MissingDevice("the driver of the GPUs can't start: {} ({})",
-                        text ? text : "an unknown error", name ? name : "?");
-  }
+  if (result != DriverResult::success)
+    throw MissingDevice("the driver of the GPUs can't start: {}",
+                        spell(api, result));
   int version = 0;
   api.driverGetVersion(&version);
   if (version < oldestDriver)
@@ -175,19 +179,19 @@ const NcclApi &loadNccl() {
 }
 
 void check(DriverResult result, const std::string &what) {
-  if (result == DriverResult::success)
-    return;
-  const DriverApi &api = loadDriver();
-  const char *name = nullptr, *text = nullptr;
-  api.getErrorName(result, &name);
-  api.getErrorString(result, &text);
-  throw Error("{}: {} ({})", what, text ? text : "an unknown error",
-              name ? name : std::to_string(int(result)));
+  if (result != DriverResult::success)
+    throw Error("{}: {}", what, spell(result));
 }
+
+std::string spell(BlasResult result) {
+  return fmt::format("{} ({})", nameOf(result), int(result));
+}
+std::string spell(DriverResult result) { return spell(loadDriver(), result); }
+
 
 void check(BlasResult result, const std::string &what) {
   if (result != BlasResult::success)
-    throw Error("{}: cuBLASLt: {} ({})", what, nameOf(result), int(result));
+    throw Error("{}: cuBLASLt: {}", what, spell(result));
 }
 
 } // namespace ppopt::cuda

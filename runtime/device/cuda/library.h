@@ -39,3 +39,9 @@ void check(BlasResult result, const std::string &what);
 } // namespace ppopt::cuda
 
 #endif // PPOPT_RUNTIME_DEVICE_CUDA_LIBRARY_H
+/// Returns an error of the driver in words, with its name.
+std::string spell(DriverResult result);
+
+/// Likewise of cuBLASLt: "not initialized (1)".
+std::string spell(BlasResult result);
+

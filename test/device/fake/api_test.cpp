@@ -158,6 +158,7 @@ TEST(Api, Driver) {
   PPOPT_EQUAL(DriverResult::notFound, CUDA_ERROR_NOT_FOUND);
   PPOPT_EQUAL(DriverResult::notReady, CUDA_ERROR_NOT_READY);
   PPOPT_EQUAL(DriverResult::illegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS);
+  PPOPT_EQUAL(DriverResult::invalidImage, CUDA_ERROR_INVALID_IMAGE);
   PPOPT_EQUAL(DriverResult::systemDriverMismatch,
               CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
   PPOPT_EQUAL(DriverResult::captureUnsupported,
