@@ -2,10 +2,12 @@
 
 #include "app/rank_loop.h"
 
+#include "app/gpu_choice.h"
 #include "app/gpu_notes.h"
 #include "app/machine_rank.h"
 #include "app/tune_matmuls.h"
 #include "base/error.h"
+#include "executor/devices.h"
 #include "base/stop_signals.h"
 #include "executor/initialize.h"
 #include "executor/messages.h"
@@ -40,8 +42,9 @@ runtime::RankOptions rankOptions(const Job &job,
   options.threads = static_cast<int>(job.program.plan.target.threads);
   options.collectives = job.options.collectives;
   if (job.program.plan.target.gpu) {
-    options.onMachine = findOnMachine(transport);
-    options.shareGpu = job.options.shareGpu;
+    options.choice = chooseGpu(
+        transport, runtime::identifyDevices(job.program.plan.target.name),
+        job.options.shareGpu);
     options.useGraph = job.options.useGraph;
     options.code = compiled.code;
   }

@@ -54,6 +54,7 @@ FACTORS = {
 PLANS = [(1, 1, 1, "1f1b", 0), (1, 1, 2, "1f1b", 0), (1, 4, 2, "1f1b", 1), (1, 1, 2, "1f1b", 3), (1, 4, 2, "1f1b", 3), (2, 1, 1, "1f1b", 0),
          (2, 4, 1, "1f1b", 0), (2, 4, 1, "zb-v", 0), (2, 1, 2, "1f1b", 1), (2, 4, 2, "zb-v", 3)]
 PIPELINE = StagePlan(2, 4, 2, "1f1b", zero=1, bucket_bytes="200")
+PAIR = StagePlan(1, 1, 2, zero=1)
 SEEDS = 20
 
 
@@ -81,7 +82,8 @@ class CudaPrograms(Programs):
             mutations.tool_of(self.ppopt) if mutation else self.ppopt, self.model_file(model, plan), path,
             [*plan.flags, "--threads", "1", *flags, *bug, "--target", "cuda", "--save-device-ir", path + ".ll"]))
 
-    def train(self, fake, model, plan, run_name, launch="threads", matmul="library", share=False, seed=0, flags=(), name="", mutation=None, **others):
+    def train(self, fake, model, plan, run_name, launch="threads", matmul="library", share=False, seed=0, flags=(), name="", mutation=None,
+              before=(), **others):
         compile_flags, _ = run_flags(run_name)
         wrapped = MatmulPlan(plan, matmul)
         ranks = plan.places * plan.dp * plan.fsdp
@@ -90,7 +92,7 @@ class CudaPrograms(Programs):
         variables = fake.variables(executable.path + ".ll", seed, 1 if share else ranks, **others)
         own = ["--share-gpu"] if share and ranks > 1 else []
         return self.result(model, wrapped, run_name, launch, mutation=mutation, flags=[*own, *flags], name=f"{name}{seed}{share}",
-                           variables=variables)
+                           variables=variables, before=before)
 
 
 class MatmulPlan:
@@ -356,7 +358,33 @@ def check_few_gpus(programs, fake):
     inputs = executable.path + ".few.safetensors"
     safetensors_io.write(inputs, programs.make_inputs["gpt"](np.random.default_rng(1)))
     done = run_cuda(executable, env, "--inputs", inputs, "--steps", "1")
-    assert done.returncode == 1 and "2 ranks run on this machine, which has 1 GPU for them" in done.stderr and "--share-gpu" in done.stderr, done.stderr
+    assert done.returncode == 1 and re.search(r"2 ranks run on \S+ and see 1 GPU: ranks 0 and 1 have .* --share-gpu", done.stderr), done.stderr
+
+
+def train_pair(programs, fake, name, **others):
+    """Two ranks under mpirun; with the same name once."""
+    return programs.train(fake, "gpt", PAIR, "sgd", launch="mpirun", name=name, **others)
+
+
+# A launcher that shows each process the GPU of its number, as Slurm's --gpus-per-task does.
+SHOWN = ["sh", "-c", 'CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_RANK exec "$0" "$@"']
+
+
+def check_shown_gpus(programs, fake):
+    """Each rank sees one GPU, of another UUID: the ranks have a GPU each."""
+    own = train_pair(programs, fake, "own", before=SHOWN, PPOPT_FAKE_CUDA="count=2,memory=1GiB,uuid=8/9")
+    assert "NCCL" in own.output and "running on GPU 0" in own.output, own.output
+    expect_same_bits(own, train_pair(programs, fake, "both"), "with a GPU shown to each rank and with all")
+
+
+def check_same_gpu(programs, fake, **others):
+    """Each rank sees one GPU, and both are the same: they are refused, since they have not asked to share."""
+    try:
+        train_pair(programs, fake, "same", before=SHOWN, PPOPT_FAKE_CUDA="count=2,memory=1GiB,uuid=7", **others)
+    except AssertionError as failure:
+        assert re.search(r"ranks 0 and 1 have the same GPU \(a0a1a2a3-[-\w]*07\)", str(failure)) and "--share-gpu" in str(failure), failure
+    else:
+        raise AssertionError("two ranks have one GPU, and nobody minds")
 
 
 def main():
@@ -387,7 +415,9 @@ def main():
                   ("models of GPUs", functools.partial(check_models, programs, fake)),
                   ("a cubin that the driver is too old for", functools.partial(check_cubins, harness, fake, directory)),
                   ("what is missing", lambda: check_missing(fake, gpt(), directory)),
-                  ("fewer GPUs than ranks", functools.partial(check_few_gpus, programs, fake))]
+                  ("fewer GPUs than ranks", functools.partial(check_few_gpus, programs, fake)),
+                  ("a GPU shown to each rank", functools.partial(check_shown_gpus, programs, fake)),
+                  ("a GPU shown to two ranks", functools.partial(check_same_gpu, programs, fake))]
         for seed, row in enumerate(cover(FACTORS, allowed)):
             name = f"{row['model']} {plan_of(row).name} {row['run']} {row['launch']} {row['matmul']}" + (" shared" if row["share"] else "") + (
                 " poisoned" if row["poison"] else "")

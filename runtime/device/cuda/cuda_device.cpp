@@ -40,7 +40,7 @@ struct PreparedKernel {
 class CudaDevice final : public device::Device, public device::MatmulLibrary {
 public:
   explicit CudaDevice(const device::DeviceOptions &options)
-      : gpu(options.onMachine, options.shareGpu), driver(loadDriver()),
+      : gpu(options.choice), driver(loadDriver()),
         code(options.code, options.gpu, gpu) {}
   ~CudaDevice() override;
 
@@ -444,4 +444,6 @@ ppopt_make_cuda_device(const ppopt::device::DeviceOptions &options) {
   return ppopt::device::makeCudaDevice(options).release();
 }
 
-void ppopt_check_cuda_machine() { ppopt::cuda::countGpus(); }
+void ppopt_identify_cuda_gpus(std::vector<std::string> &identities) {
+  identities = ppopt::cuda::identifyGpus();
+}
