@@ -352,6 +352,31 @@ def check_cubins(harness, fake, directory):
                      r"kernels: a PTX JIT compilation failed \(CUDA_ERROR_INVALID_PTX\)", both.stderr), both.stderr
 
 
+def check_library_versions(fake, gpt):
+    """A driver of CUDA 12 gets the library of CUDA 12. One that does not start is replaced by the other, and the log says so."""
+    made, text = gpt
+    executable, started = made["cuda"], "running on GPU 0 .* cuBLASLt {}"
+
+    def train(folder=fake.folder, driver=13000, plant=""):
+        variables = fake.variables(executable.path + ".ll", 1, PPOPT_FAKE_CUDA=f"driver={driver}", PPOPT_FAKE_CUDA_PLANT=plant)
+        return run_cuda(executable, {**environment(), **variables, "LD_LIBRARY_PATH": folder, "CUDA_HOME": ""}, "--data", text, "--steps", "1")
+    old = train(driver=12080)
+    assert old.returncode == 0 and re.search(started.format(r"12\.9\.0"), old.stdout) and "can't start" not in old.stdout, old.stdout + old.stderr
+    other = train(plant="fail:cublasLtCreate:1:1")
+    note = "libcublasLt.so.13 can't start on this driver (13.0): not initialized (1); matmuls use libcublasLt.so.12"
+    assert other.returncode == 0 and re.search(started.format(r"12\.9\.0"), other.stdout) and note in other.stdout, other.stdout + other.stderr
+    none = train(plant="fail:cublasLtCreate:1:1,fail:cublasLtCreate:2:3")
+    assert none.returncode == 1 and re.search(r"\.13 can't start .*\(1\); libcublasLt\.so\.12 can't start .*out of memory \(3\)", none.stderr), none.stderr
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("libcuda.so.1", "libcublasLt.so.13"):
+            os.symlink(os.path.join(fake.folder, name), os.path.join(folder, name))
+        if glob.glob("/usr/local/cuda/lib64/libcublasLt.so.12"):
+            print("  with the library of CUDA 13 alone: skipped, this machine has that of 12", flush=True)
+        else:
+            alone = train(folder, 12080)
+            assert alone.returncode == 1 and re.search(r"\.13 can't start on this driver \(12\.8\): not initialized .*install", alone.stderr), alone.stderr
+
+
 def check_few_gpus(programs, fake):
     executable = programs.executable("gpt", MatmulPlan(StagePlan(2, 1, 1), "library"), run_flags("sgd")[0])
     env = dict(environment(), **fake.variables(executable.path + ".ll", 1, gpus=1))
@@ -415,6 +440,7 @@ def main():
                   ("models of GPUs", functools.partial(check_models, programs, fake)),
                   ("a cubin that the driver is too old for", functools.partial(check_cubins, harness, fake, directory)),
                   ("what is missing", lambda: check_missing(fake, gpt(), directory)),
+                  ("versions of cuBLASLt", lambda: check_library_versions(fake, gpt())),
                   ("fewer GPUs than ranks", functools.partial(check_few_gpus, programs, fake)),
                   ("a GPU shown to each rank", functools.partial(check_shown_gpus, programs, fake)),
                   ("a GPU shown to two ranks", functools.partial(check_same_gpu, programs, fake))]

@@ -239,6 +239,8 @@ std::vector<std::string> CudaDevice::fallbacks() const {
   std::vector<std::string> all;
   if (!code.fallback().empty())
     all.push_back(code.fallback());
+  if (blas && !blas->fallback.empty())
+    all.push_back(blas->fallback);
   return all;
 }
 
