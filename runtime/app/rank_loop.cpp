@@ -4,11 +4,10 @@
 
 #include "app/gpu_choice.h"
 #include "app/gpu_notes.h"
-#include "app/machine_rank.h"
 #include "app/tune_matmuls.h"
 #include "base/error.h"
-#include "executor/devices.h"
 #include "base/stop_signals.h"
+#include "executor/devices.h"
 #include "executor/initialize.h"
 #include "executor/messages.h"
 #include "executor/philox.h"
@@ -166,6 +165,8 @@ void RankLoop::beginStep(int64_t step, bool isTimed) {
 runtime::StepResult RankLoop::compute(int64_t step, const Stopwatch &watch) {
   runtime::StepResult result =
       runtime::runStep(rank_, settings_, executorOptions_);
+  if (std::string note = rank_.stepGraph.takeNote(); progress_ && !note.empty())
+    progress_->note(note);
   enter(comm::Activity::Part::Between, step + 1);
   publish(runtime::Phase::other);
   if (rank_.profile)

@@ -202,6 +202,14 @@ void DeviceChannels::waitForAll() {
 /// Returns the operation that waits for other ranks: the first whose data are
 /// ready and that is not complete; -1 if there is none.
 int DeviceChannels::findBlocking() {
+void DeviceChannels::forgetStarts(int64_t bytes) {
+  started -= uint64_t(bytes);
+  for (Operation &each : operations) {
+    each.isStarted = false;
+    each.sequence = 0;
+  }
+}
+
   int first = -1;
   for (size_t number = 0; number < operations.size(); ++number) {
     Operation &each = operations[number];

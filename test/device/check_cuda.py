@@ -377,6 +377,19 @@ def check_library_versions(fake, gpt):
             assert alone.returncode == 1 and re.search(r"\.13 can't start on this driver \(12\.8\): not initialized .*install", alone.stderr), alone.stderr
 
 
+def check_failed_capture(programs, fake):
+    """A step that one rank can't capture is run without a graph by all, and so are the following ones; a line of the log says so."""
+    made = programs.executable("gpt", MatmulPlan(PAIR, "library"), run_flags("sgd")[0])
+    second = made.program["places"][0]["predicted"]["launches"]  # with matmuls: a kernel of the second step
+    for rank, plant, reason in ((0, f"fail:cuLaunchKernel:{second}:900", "launching kernel .*CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"),
+                                (1, "fail:cuGraphInstantiateWithFlags:1:2", "preparing a graph: out of memory")):
+        got = train_pair(programs, fake, f"failing{rank}", before=["sh", "-c", (
+            f'[ $OMPI_COMM_WORLD_RANK = {rank} ] && export PPOPT_FAKE_CUDA_PLANT={plant}; exec "$0" "$@"')])
+        expect_same_bits(got, train_pair(programs, fake, "both"), f"with {plant} and without")
+        note = f"steps run without a CUDA graph: rank {rank} can't capture one: .*{reason}"
+        assert len(re.findall(note, got.output)) == 1 and got.output.count("without a CUDA graph") == 1, got.output
+
+
 def check_few_gpus(programs, fake):
     executable = programs.executable("gpt", MatmulPlan(StagePlan(2, 1, 1), "library"), run_flags("sgd")[0])
     env = dict(environment(), **fake.variables(executable.path + ".ll", 1, gpus=1))
@@ -440,6 +453,7 @@ def main():
                   ("models of GPUs", functools.partial(check_models, programs, fake)),
                   ("a cubin that the driver is too old for", functools.partial(check_cubins, harness, fake, directory)),
                   ("what is missing", lambda: check_missing(fake, gpt(), directory)),
+                  ("a step that can't be captured", functools.partial(check_failed_capture, programs, fake)),
                   ("versions of cuBLASLt", lambda: check_library_versions(fake, gpt())),
                   ("fewer GPUs than ranks", functools.partial(check_few_gpus, programs, fake)),
                   ("a GPU shown to each rank", functools.partial(check_shown_gpus, programs, fake)),
