@@ -139,6 +139,9 @@ void DeviceChannels::join(Group &group) {
 
 void DeviceChannels::open() {
   transport.reserve(2);
+  communication.requireMemory(
+      std::count_if(groups.begin(), groups.end(),
+                    [](const Group &each) { return each.members.size() > 1; }));
   std::vector<size_t> order(groups.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -199,9 +202,6 @@ void DeviceChannels::waitForAll() {
       wait(int(number));
 }
 
-/// Returns the operation that waits for other ranks: the first whose data are
-/// ready and that is not complete; -1 if there is none.
-int DeviceChannels::findBlocking() {
 void DeviceChannels::forgetStarts(int64_t bytes) {
   started -= uint64_t(bytes);
   for (Operation &each : operations) {
@@ -210,6 +210,9 @@ void DeviceChannels::forgetStarts(int64_t bytes) {
   }
 }
 
+/// Returns the operation that waits for other ranks: the first whose data are
+/// ready and that is not complete; -1 if there is none.
+int DeviceChannels::findBlocking() {
   int first = -1;
   for (size_t number = 0; number < operations.size(); ++number) {
     Operation &each = operations[number];

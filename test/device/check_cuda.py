@@ -67,7 +67,7 @@ class Fake:
 
     def variables(self, code, seed, gpus=1, **others):
         """`code`: the device code that stands for the executable's PTX."""
-        return {"LD_LIBRARY_PATH": self.folder, "PPOPT_FAKE_CUDA_CODE": code, "PPOPT_FAKE_CUDA": f"count={gpus},memory=1GiB",
+        return {"LD_LIBRARY_PATH": self.folder, "PPOPT_FAKE_CUDA_CODE": code, "PPOPT_FAKE_CUDA": f"count={gpus},memory=4GiB",
                 "PPOPT_FAKE_CUDA_SEED": str(seed), **others}
 
 
@@ -226,6 +226,19 @@ def check_memory(programs, fake, directory):
         counted = json.loads(file.read().splitlines()[-1])
     arena = executable.program["places"][0]["arena"]["bytes"]
     assert counted["most bytes allocated"] == arena, f"{counted['most bytes allocated']} bytes of the GPU, and an arena of {arena}"
+
+
+def check_nccl_memory(programs, fake):
+    """What NCCL allocates beside the arena is free when ranks join, or the job says what to do."""
+    small = {"PPOPT_FAKE_CUDA": "count=2,memory=200MiB"}
+    failure = None
+    try:
+        programs.train(fake, "gpt", PAIR, "sgd", name="little", **small)
+    except AssertionError as caught:
+        failure = str(caught)
+    assert failure and re.search(r"has 1\d\d MiB free beside the arena, and the buffers of NCCL take about 240 MiB \(1 communicator of 24 channels\)",
+                                 failure), failure
+    programs.train(fake, "gpt", PAIR, "sgd", name="fewer", NCCL_MAX_NCHANNELS="4", **small)
 
 
 def check_profile(fake, gpt, directory):
@@ -447,6 +460,7 @@ def main():
                   ("f32", functools.partial(check_types, programs, harness.ppopt, fake, directory, "model", 1e-5)),
                   ("bf16", functools.partial(check_types, programs, harness.ppopt, fake, directory, "bf16", 1e-2)),
                   ("memory", functools.partial(check_memory, programs, fake, directory)),
+                  ("memory for NCCL", functools.partial(check_nccl_memory, programs, fake)),
                   ("profile", lambda: check_profile(fake, gpt(), directory)),
                   *((f"a step that is not finite, {launch}", functools.partial(check_non_finite, programs, cpu, fake, launch))
                     for launch in ("threads", "mpirun")),
