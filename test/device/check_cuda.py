@@ -247,7 +247,8 @@ def check_profile(fake, gpt, directory):
     made, text = gpt
     log, steps = os.path.join(directory, "profile.log"), 4
     env = dict(environment(), **fake.variables(made["cuda"].path + ".ll", 6, PPOPT_FAKE_CUDA_REPORT=report))
-    checked([made["cuda"].path, "--data", text, "--steps", str(steps), "--log", log, "--profile"], env=env)
+    done = checked([made["cuda"].path, "--data", text, "--steps", str(steps), "--log", log, "--profile"], env=env)
+    assert "which include its start: microseconds" in done.stdout, done.stdout
     with open(log) as file:
         records = [json.loads(line) for line in file]
     with open(report) as file:
