@@ -7,25 +7,65 @@
 #include "ppopt/Program/ArenaLayout.h"
 #include "ppopt/Program/Places.h"
 #include "ppopt/byte_amount.h"
+#include "ppopt/nccl_memory.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
+
+#include <numeric>
+#include <set>
+#include <vector>
 
 using namespace mlir;
 using namespace mlir::pp;
 using ::ppopt::spellByteAmount;
 namespace geometry = ::ppopt::geometry;
 
-/// A place's bytes, in total and by kind.
+/// A place's bytes: in total, of the arena by kind, and those of NCCL.
 struct PlaceMemory {
   int64_t place = 0, bytes = 0;
   llvm::MapVector<MemoryKind, int64_t> kinds;
+  int64_t nccl = 0;
 };
+
+/// Returns the number of communicators that a rank of the place joins: one per
+/// group of ranks, and one of all for transfers (runtime/executor's
+/// DeviceChannels).
+static int64_t countCommunicators(ModuleOp module, PlanOp plan, int64_t place) {
+  if (!plan.hasOneQueue())
+    return 0;
+  geometry::Mesh mesh = plan.getGeometry();
+  int64_t rank = mesh.firstRank(place).value_or(0);
+  std::set<std::vector<int>> groups;
+  auto add = [&](const geometry::Group &group) {
+    geometry::Members members = mesh.members(group, rank);
+    if (members.size() > 1)
+      groups.insert(members.ranks);
+  };
+  for (auto schedule : module.getOps<ScheduleOp>())
+    if (schedule.getPlace() == place)
+      for (auto start : schedule.getOps<StartOp>())
+        add(start.getGroup().getGeometry());
+  for (auto task : module.getOps<TaskOp>())
+    if (task.getPlace() == place)
+      for (TaskCollectiveAttr collective : task.getCollectiveList())
+        add(collective.getGroup().getGeometry());
+  if (!module.getOps<TransferOp>().empty()) {
+    std::vector<int> all(mesh.ranks());
+    std::iota(all.begin(), all.end(), 0);
+    groups.insert(all);
+  }
+  return groups.size();
+}
 
 static SmallVector<PlaceMemory> measure(ModuleOp module, PlanOp plan) {
   SmallVector<PlaceMemory> places(plan.getPlaces());
-  for (auto [i, place] : llvm::enumerate(places))
+  for (auto [i, place] : llvm::enumerate(places)) {
     place.place = i;
+    place.nccl = countCommunicators(module, plan, i) * ::ppopt::ncclChannels *
+                 ::ppopt::ncclChannelBytes;
+    place.bytes = place.nccl;
+  }
   for (auto region : module.getOps<RegionOp>()) {
     if (region->hasAttr(kOverlaidAttr))
       continue;
@@ -113,6 +153,9 @@ LogicalResult pp::checkMemoryLimit(ModuleOp module, PlanOp plan) {
        << ") needs " << spellByteAmount(largest.bytes) << ", "
        << spellByteAmount(largest.bytes - limit) << " more than the "
        << spellByteAmount(limit) << " that --device-memory allows";
+  if (largest.nccl > 0)
+    diag << "; " << spellByteAmount(largest.nccl)
+         << " of that are for the buffers of NCCL";
   SmallVector<std::pair<StringRef, int64_t>> kinds;
   for (auto [kind, bytes] : largest.kinds)
     kinds.push_back({stringifyMemoryKind(kind), bytes});

@@ -9,9 +9,10 @@
 
 namespace mlir::pp {
 
-/// Fails if the arena of a place (its pp.regions) is larger than the plan's
-/// device_memory. The error names the ranks with the largest arena, the largest
-/// parts and what would reduce them.
+/// Fails if the arena of a place (its pp.regions), with what NCCL allocates on
+/// a GPU beside it, is larger than the plan's device_memory. The error names
+/// the ranks with the largest arena, the largest parts and what would reduce
+/// them.
 LogicalResult checkMemoryLimit(ModuleOp module, PlanOp plan);
 
 } // namespace mlir::pp

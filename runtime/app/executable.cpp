@@ -151,7 +151,7 @@ void Startup::prepare(const CompiledProgram &compiled,
         "--collectives=mpi: needs MPI; run: {}",
         launchCommand(std::max<int64_t>(plan.ranks(), 2), arguments));
   checkMachine(plan.target.cpu, plan.target.features);
-  runtime::checkMachineFor(plan.target.name);
+  runtime::identifyDevices(plan.target.name); // throws if there is none
   checkWholeParameters(*program_, *options_);
   checkNativeCollectives(*program_, *options_);
   std::optional<int64_t> rank;

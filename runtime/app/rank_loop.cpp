@@ -2,11 +2,12 @@
 
 #include "app/rank_loop.h"
 
-#include "app/gpu_models.h"
-#include "app/machine_rank.h"
+#include "app/gpu_choice.h"
+#include "app/gpu_notes.h"
 #include "app/tune_matmuls.h"
 #include "base/error.h"
 #include "base/stop_signals.h"
+#include "executor/devices.h"
 #include "executor/initialize.h"
 #include "executor/messages.h"
 #include "executor/philox.h"
@@ -40,8 +41,9 @@ runtime::RankOptions rankOptions(const Job &job,
   options.threads = static_cast<int>(job.program.plan.target.threads);
   options.collectives = job.options.collectives;
   if (job.program.plan.target.gpu) {
-    options.onMachine = findOnMachine(transport);
-    options.shareGpu = job.options.shareGpu;
+    options.choice = chooseGpu(
+        transport, runtime::identifyDevices(job.program.plan.target.name),
+        job.options.shareGpu);
     options.useGraph = job.options.useGraph;
     options.code = compiled.code;
   }
@@ -101,7 +103,7 @@ void RankLoop::start() {
   if (!options_.tune.empty())
     tuned = tuneMatmuls(rank_, options_.tune);
   takeParameters();
-  std::string models = describeGpuModels(rank_);
+  std::vector<std::string> gpuNotes = collectGpuNotes(rank_);
   if (!progress_)
     return;
   progress_->start(program_.local    ? "local"
@@ -109,8 +111,8 @@ void RankLoop::start() {
                                      : "threads");
   if (std::string device = rank_.device->describe(); !device.empty())
     progress_->note("running on " + device);
-  if (!models.empty())
-    progress_->note(models);
+  for (const std::string &note : gpuNotes)
+    progress_->note(note);
   if (!tuned.empty())
     progress_->note(tuned);
   if (rank_.channels && program_.plan.target.gpu)
@@ -163,6 +165,8 @@ void RankLoop::beginStep(int64_t step, bool isTimed) {
 runtime::StepResult RankLoop::compute(int64_t step, const Stopwatch &watch) {
   runtime::StepResult result =
       runtime::runStep(rank_, settings_, executorOptions_);
+  if (std::string note = rank_.stepGraph.takeNote(); progress_ && !note.empty())
+    progress_->note(note);
   enter(comm::Activity::Part::Between, step + 1);
   publish(runtime::Phase::other);
   if (rank_.profile)

@@ -33,6 +33,8 @@ public:
   /// Returns what the log says: "NCCL 2.28.9".
   virtual std::string describe() const = 0;
 
+  /// Throws Error if the device has no memory left for so many communicators.
+  virtual void requireMemory(int64_t communicators) = 0;
   /// Returns a new id, which the caller passes to all ranks of the
   /// communicator.
   virtual CommunicatorId makeId() = 0;

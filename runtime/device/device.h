@@ -119,6 +119,9 @@ public:
   virtual std::string describe() const = 0;
   /// Returns the model, as "NVIDIA H200"; empty for a CPU.
   virtual std::string model() const { return {}; }
+  /// Returns what it does in another way than it should, such as by an older
+  /// library, and why: lines for the log. Called when describe() is.
+  virtual std::vector<std::string> fallbacks() const { return {}; }
 
   /// Returns the rates in the device's data sheet; zeros if it has none.
   virtual PeakRates knownRates() const { return {}; }

@@ -12,6 +12,9 @@
 #include "device/device.h"
 #include "device/device_options.h"
 
+#include <string>
+#include <vector>
+
 extern "C" {
 
 /// Each returns a new device of the rank. The caller owns it.
@@ -20,8 +23,9 @@ ppopt_make_cpu_device(const ppopt::device::DeviceOptions &options);
 ppopt::device::Device *
 ppopt_make_cuda_device(const ppopt::device::DeviceOptions &options);
 
+/// Returns the identities of the GPUs that this process sees, by their numbers.
 /// Throws MissingDevice if this machine has no driver or no GPU.
-void ppopt_check_cuda_machine();
+void ppopt_identify_cuda_gpus(std::vector<std::string> &identities);
 }
 
 #endif // PPOPT_RUNTIME_DEVICE_DEVICE_MAKERS_H

@@ -14,16 +14,16 @@ struct DeviceCode {
   std::string_view cubin; ///< for one architecture; empty: none
 };
 
-/// Which of a job's ranks on this machine a rank is.
-struct MachineRank {
-  int index = 0, count = 1;
+/// The GPU of a rank.
+struct GpuChoice {
+  int number = 0; ///< among those that its process sees
+  int ranks = 1;  ///< that have it
 };
 
 struct DeviceOptions {
   int rank = 0;
   int threads = 1; ///< of the rank's team, on a CPU
-  MachineRank onMachine;
-  bool shareGpu = false; ///< more ranks than GPUs may use one
+  GpuChoice choice;
   DeviceCode code;
   std::string gpu; ///< the architecture of the cubin
 };

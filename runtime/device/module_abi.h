@@ -9,7 +9,7 @@
 
 /// The version of device.h as the module sees it. Increment it with every
 /// change to the classes and structs there.
-#define PPOPT_DEVICE_MODULE_ABI 5
+#define PPOPT_DEVICE_MODULE_ABI 6
 
 extern "C" {
 

@@ -139,6 +139,9 @@ void DeviceChannels::join(Group &group) {
 
 void DeviceChannels::open() {
   transport.reserve(2);
+  communication.requireMemory(
+      std::count_if(groups.begin(), groups.end(),
+                    [](const Group &each) { return each.members.size() > 1; }));
   std::vector<size_t> order(groups.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -197,6 +200,14 @@ void DeviceChannels::waitForAll() {
   for (size_t number = 0; number < operations.size(); ++number)
     if (operations[number].isStarted)
       wait(int(number));
+}
+
+void DeviceChannels::forgetStarts(int64_t bytes) {
+  started -= uint64_t(bytes);
+  for (Operation &each : operations) {
+    each.isStarted = false;
+    each.sequence = 0;
+  }
 }
 
 /// Returns the operation that waits for other ranks: the first whose data are

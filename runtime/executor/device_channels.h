@@ -73,6 +73,9 @@ public:
   /// Returns the bytes that this rank has started to send, as a ring sends
   /// them.
   uint64_t bytesStarted() const { return started; }
+  /// Forgets the starts since everything was waited for, which sent these
+  /// bytes: they were captured in a graph that is never launched.
+  void forgetStarts(int64_t bytes);
   /// Counts what a graph sends.
   void countSent(int64_t bytes) { started += uint64_t(bytes); }
 

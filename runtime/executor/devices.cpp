@@ -8,7 +8,7 @@
 
 #pragma weak ppopt_make_cpu_device
 #pragma weak ppopt_make_cuda_device
-#pragma weak ppopt_check_cuda_machine
+#pragma weak ppopt_identify_cuda_gpus
 
 namespace ppopt::runtime {
 namespace {
@@ -16,13 +16,14 @@ namespace {
 struct Entry {
   const char *target;
   decltype(&ppopt_make_cpu_device) make; ///< null: not linked
-  void (*check)();                       ///< null: nothing to check
+  /// Null: there is no choice.
+  decltype(&ppopt_identify_cuda_gpus) identify;
 };
 
 const Entry &findEntry(const std::string &target) {
   static const Entry entries[] = {
       {"cpu", ppopt_make_cpu_device, nullptr},
-      {"cuda", ppopt_make_cuda_device, ppopt_check_cuda_machine}};
+      {"cuda", ppopt_make_cuda_device, ppopt_identify_cuda_gpus}};
   for (const Entry &entry : entries)
     if (entry.make && entry.target == target)
       return entry;
@@ -39,9 +40,11 @@ makeDevice(const std::string &target, const device::DeviceOptions &options) {
   return device::wrapByModule(std::move(made), options.rank);
 }
 
-void checkMachineFor(const std::string &target) {
-  if (const Entry &entry = findEntry(target); entry.check)
-    entry.check();
+std::vector<std::string> identifyDevices(const std::string &target) {
+  std::vector<std::string> identities;
+  if (const Entry &entry = findEntry(target); entry.identify)
+    entry.identify(identities);
+  return identities;
 }
 
 } // namespace ppopt::runtime

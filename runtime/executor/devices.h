@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace ppopt::runtime {
 
@@ -17,8 +18,10 @@ namespace ppopt::runtime {
 std::unique_ptr<device::Device>
 makeDevice(const std::string &target, const device::DeviceOptions &options);
 
-/// Throws MissingDevice if this machine has no device of the target at all.
-void checkMachineFor(const std::string &target);
+/// Returns the identities of the devices that ranks choose from, by their
+/// numbers in this process; none if there is no choice, as for CPUs. Throws
+/// MissingDevice if this machine has no device of the target at all.
+std::vector<std::string> identifyDevices(const std::string &target);
 
 } // namespace ppopt::runtime
 

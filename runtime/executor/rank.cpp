@@ -59,8 +59,7 @@ device::DeviceOptions deviceOptions(const Program &program,
   device::DeviceOptions result;
   result.rank = rank;
   result.threads = options.threads;
-  result.onMachine = options.onMachine;
-  result.shareGpu = options.shareGpu;
+  result.choice = options.choice;
   result.code = options.code;
   result.gpu = program.plan.target.gpu.value_or("");
   return result;

@@ -84,8 +84,7 @@ struct RankOptions {
   int threads = 1; ///< size of the rank's team, including its own thread
   comm::Collectives collectives = comm::Collectives::Ring;
   // On GPUs:
-  device::MachineRank onMachine;
-  bool shareGpu = false;
+  device::GpuChoice choice;
   bool useGraph = true;    ///< repeat steps as graphs
   device::DeviceCode code; ///< of the program's kernels
 };

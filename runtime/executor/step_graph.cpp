@@ -2,7 +2,12 @@
 
 #include "executor/step_graph.h"
 
+#include "executor/messages.h"
 #include "executor/rank.h"
+
+#include <fmt/format.h>
+
+#include <exception>
 
 namespace ppopt::runtime {
 
@@ -19,9 +24,52 @@ std::string StepGraph::whyNot(const ppopt_rank &rank) {
   return {};
 }
 
+std::string StepGraph::capture(ppopt_rank &rank,
+                               const std::function<void()> &enqueue) {
+  bool isOpen = false;
+  auto drop = [&] {
+    if (isOpen)
+      rank.device->dropCapture(rank.compute);
+  };
+  try {
+    rank.device->beginCapture(rank.compute);
+    isOpen = true;
+    enqueue();
+    if (rank.deviceChannels)
+      rank.deviceChannels->waitForAll();
+    isOpen = false;
+    graph = rank.device->endCapture(rank.compute);
+    return {};
+  } catch (const comm::RankFailure &) {
+    drop();
+    throw;
+  } catch (const std::exception &error) {
+    drop();
+    return error.what();
+  }
+}
+
+bool StepGraph::agree(ppopt_rank &rank, const std::string &why) {
+  std::vector<std::string> reasons = {why};
+  hasFailed = !why.empty();
+  if (rank.deviceChannels) {
+    train::Messages messages(rank);
+    hasFailed = messages.greatest(hasFailed) != 0;
+    if (hasFailed)
+      reasons = messages.gatherTexts(why);
+  }
+  for (size_t i = 0; i < reasons.size() && note.empty(); ++i)
+    if (!reasons[i].empty())
+      note = fmt::format("steps run without a CUDA graph: rank {} can't "
+                         "capture one: {}",
+                         i, reasons[i]);
+  return !hasFailed;
+}
+
 bool StepGraph::run(ppopt_rank &rank, const std::function<void()> &enqueue) {
   bool isCaptured = rank.device->hasGraphs() && whyNot(rank).empty() &&
-                    !rank.profile && !rank.launchTrace && eagerSteps > 0;
+                    !hasFailed && !rank.profile && !rank.launchTrace &&
+                    eagerSteps > 0;
   if (!isCaptured) {
     enqueue();
     ++eagerSteps;
@@ -36,20 +84,19 @@ bool StepGraph::run(ppopt_rank &rank, const std::function<void()> &enqueue) {
       rank.synchronize();
     }
     int64_t bytesBefore = rank.bytesStarted();
-    rank.device->beginCapture(rank.compute);
-    try {
-      enqueue();
-      if (rank.deviceChannels)
-        rank.deviceChannels->waitForAll();
-    } catch (...) {
-      rank.device->dropCapture(rank.compute);
-      throw;
-    }
-    graph = rank.device->endCapture(rank.compute);
+    std::string why = capture(rank, enqueue);
     launches = rank.counters.launches - before.launches;
     flops = rank.counters.flops - before.flops;
     bytesSent = rank.bytesStarted() - bytesBefore;
     rank.counters = before;
+    if (!agree(rank, why)) {
+      // Nothing of the step has run; what was captured is never launched.
+      rank.failure = nullptr;
+      if (rank.deviceChannels)
+        rank.deviceChannels->forgetStarts(bytesSent);
+      enqueue();
+      return false;
+    }
   } else if (rank.deviceChannels) {
     rank.deviceChannels->countSent(bytesSent);
   }

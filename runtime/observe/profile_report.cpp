@@ -147,6 +147,9 @@ void Reporter::writeHead() {
          perStep(profile.time()));
   append("{}\n", describeRates(rates, rank.device->knownRates().bytes > 0,
                                rank.options.threads));
+  if (rank.launchTimes)
+    append("a launch is timed between two events of the GPU, which include "
+           "its start: microseconds, and most of a short kernel's time\n");
   append("{:>7} {:>10} {:>7} {:>10} {:>15} {:>8}\n", "share", "ms/step",
          "calls", "ms/call", "rate", "machine");
   record({{"event", "profile"},

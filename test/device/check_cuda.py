@@ -25,6 +25,7 @@ from support.executable import checked, compile_model, environment, expect_close
 from support.results import Harness  # noqa: E402
 
 import plans  # noqa: E402
+import stand_in_ptxas  # noqa: E402
 import stage_plans  # noqa: E402
 from check_fake import GPT, losses_of  # noqa: E402
 from pairwise import cover  # noqa: E402
@@ -53,6 +54,7 @@ FACTORS = {
 PLANS = [(1, 1, 1, "1f1b", 0), (1, 1, 2, "1f1b", 0), (1, 4, 2, "1f1b", 1), (1, 1, 2, "1f1b", 3), (1, 4, 2, "1f1b", 3), (2, 1, 1, "1f1b", 0),
          (2, 4, 1, "1f1b", 0), (2, 4, 1, "zb-v", 0), (2, 1, 2, "1f1b", 1), (2, 4, 2, "zb-v", 3)]
 PIPELINE = StagePlan(2, 4, 2, "1f1b", zero=1, bucket_bytes="200")
+PAIR = StagePlan(1, 1, 2, zero=1)
 SEEDS = 20
 
 
@@ -65,7 +67,7 @@ class Fake:
 
     def variables(self, code, seed, gpus=1, **others):
         """`code`: the device code that stands for the executable's PTX."""
-        return {"LD_LIBRARY_PATH": self.folder, "PPOPT_FAKE_CUDA_CODE": code, "PPOPT_FAKE_CUDA": f"count={gpus},memory=1GiB",
+        return {"LD_LIBRARY_PATH": self.folder, "PPOPT_FAKE_CUDA_CODE": code, "PPOPT_FAKE_CUDA": f"count={gpus},memory=4GiB",
                 "PPOPT_FAKE_CUDA_SEED": str(seed), **others}
 
 
@@ -80,7 +82,8 @@ class CudaPrograms(Programs):
             mutations.tool_of(self.ppopt) if mutation else self.ppopt, self.model_file(model, plan), path,
             [*plan.flags, "--threads", "1", *flags, *bug, "--target", "cuda", "--save-device-ir", path + ".ll"]))
 
-    def train(self, fake, model, plan, run_name, launch="threads", matmul="library", share=False, seed=0, flags=(), name="", mutation=None, **others):
+    def train(self, fake, model, plan, run_name, launch="threads", matmul="library", share=False, seed=0, flags=(), name="", mutation=None,
+              before=(), **others):
         compile_flags, _ = run_flags(run_name)
         wrapped = MatmulPlan(plan, matmul)
         ranks = plan.places * plan.dp * plan.fsdp
@@ -89,7 +92,7 @@ class CudaPrograms(Programs):
         variables = fake.variables(executable.path + ".ll", seed, 1 if share else ranks, **others)
         own = ["--share-gpu"] if share and ranks > 1 else []
         return self.result(model, wrapped, run_name, launch, mutation=mutation, flags=[*own, *flags], name=f"{name}{seed}{share}",
-                           variables=variables)
+                           variables=variables, before=before)
 
 
 class MatmulPlan:
@@ -225,13 +228,27 @@ def check_memory(programs, fake, directory):
     assert counted["most bytes allocated"] == arena, f"{counted['most bytes allocated']} bytes of the GPU, and an arena of {arena}"
 
 
+def check_nccl_memory(programs, fake):
+    """What NCCL allocates beside the arena is free when ranks join, or the job says what to do."""
+    small = {"PPOPT_FAKE_CUDA": "count=2,memory=200MiB"}
+    failure = None
+    try:
+        programs.train(fake, "gpt", PAIR, "sgd", name="little", **small)
+    except AssertionError as caught:
+        failure = str(caught)
+    assert failure and re.search(r"has 1\d\d MiB free beside the arena, and the buffers of NCCL take about 240 MiB \(1 communicator of 24 channels\)",
+                                 failure), failure
+    programs.train(fake, "gpt", PAIR, "sgd", name="fewer", NCCL_MAX_NCHANNELS="4", **small)
+
+
 def check_profile(fake, gpt, directory):
     """The GPU's clock times the launches, and the host does not wait for each. Lines add up to the step."""
     report = os.path.join(directory, "profile.jsonl")
     made, text = gpt
     log, steps = os.path.join(directory, "profile.log"), 4
     env = dict(environment(), **fake.variables(made["cuda"].path + ".ll", 6, PPOPT_FAKE_CUDA_REPORT=report))
-    checked([made["cuda"].path, "--data", text, "--steps", str(steps), "--log", log, "--profile"], env=env)
+    done = checked([made["cuda"].path, "--data", text, "--steps", str(steps), "--log", log, "--profile"], env=env)
+    assert "which include its start: microseconds" in done.stdout, done.stdout
     with open(log) as file:
         records = [json.loads(line) for line in file]
     with open(report) as file:
@@ -319,13 +336,107 @@ def check_missing(fake, gpt, directory):
     assert described.returncode == 0 and "cuda" in described.stdout, described
 
 
+def check_cubins(harness, fake, directory):
+    """A cubin that the driver is too old for: the driver compiles the PTX, and a line of the log says so. If it can't, both errors are named."""
+    model, text = os.path.join(directory, "cubins.mlir"), os.path.join(directory, "cubins.txt")
+    checked([harness.ppopt, "model", "gpt", *GPT, "-o", model])
+    with open(text, "w") as file:
+        file.write("".join(chr(97 + i * i % 23) for i in range(4000)))
+    ptxas = stand_in_ptxas.make(os.path.join(directory, "ptxas 13.0"), "13.0", ["sm_80"])
+    path = os.path.join(directory, "cubins")
+    checked([harness.ppopt, "compile", model, "-o", path, "--target", "cuda", "--threads", "1", "--mesh", "dp=2", "--no-generation",
+             "--save-device-ir", path + ".ll"], env=dict(environment(), PPOPT_PTXAS=os.path.join(ptxas, "ptxas")))
+
+    def train(driver, *before, plant=""):
+        variables = fake.variables(path + ".ll", 1, PPOPT_FAKE_CUDA=f"count=2,memory=1GiB,cubin=accept,driver={driver}", PPOPT_FAKE_CUDA_PLANT=plant)
+        return subprocess.run([*before, path, "--data", text, "--steps", "1"], capture_output=True, text=True, timeout=100,
+                              env=dict(environment(), **variables))
+    new = train(13000)
+    assert new.returncode == 0 and "kernels compiled for sm_80" in new.stdout and "can't load" not in new.stdout, new.stdout + new.stderr
+    note = "can't load the kernels for sm_80: {}; it compiled the program's PTX instead (ranks 0, 1)"
+    old = train(12080, *under_mpirun(2))
+    assert old.returncode == 0 and "kernels compiled by the driver" in old.stdout, old.stdout + old.stderr
+    assert old.stdout.count("the driver (12.8) " + note.format("device kernel image is invalid (CUDA_ERROR_INVALID_IMAGE)")) == 1, old.stdout
+    # Whatever the error is; and that of the PTX too.
+    other = train(13000, *under_mpirun(2), plant="fail:cuModuleLoadDataEx:1:2")
+    assert other.returncode == 0 and note.format("out of memory (CUDA_ERROR_OUT_OF_MEMORY)") in other.stdout, other.stdout + other.stderr
+    both = train(12080, *under_mpirun(2), plant="fail:cuModuleLoadDataEx:2:218")
+    assert both.returncode == 1, both.stdout + both.stderr
+    assert re.search(r"can't load the kernels for sm_80: device kernel image is invalid \(CUDA_ERROR_INVALID_IMAGE\); the driver can't compile the "
+                     r"kernels: a PTX JIT compilation failed \(CUDA_ERROR_INVALID_PTX\)", both.stderr), both.stderr
+
+
+def check_library_versions(fake, gpt):
+    """A driver of CUDA 12 gets the library of CUDA 12. One that does not start is replaced by the other, and the log says so."""
+    made, text = gpt
+    executable, started = made["cuda"], "running on GPU 0 .* cuBLASLt {}"
+
+    def train(folder=fake.folder, driver=13000, plant=""):
+        variables = fake.variables(executable.path + ".ll", 1, PPOPT_FAKE_CUDA=f"driver={driver}", PPOPT_FAKE_CUDA_PLANT=plant)
+        return run_cuda(executable, {**environment(), **variables, "LD_LIBRARY_PATH": folder, "CUDA_HOME": ""}, "--data", text, "--steps", "1")
+    old = train(driver=12080)
+    assert old.returncode == 0 and re.search(started.format(r"12\.9\.0"), old.stdout) and "can't start" not in old.stdout, old.stdout + old.stderr
+    other = train(plant="fail:cublasLtCreate:1:1")
+    note = "libcublasLt.so.13 can't start on this driver (13.0): not initialized (1); matmuls use libcublasLt.so.12"
+    assert other.returncode == 0 and re.search(started.format(r"12\.9\.0"), other.stdout) and note in other.stdout, other.stdout + other.stderr
+    none = train(plant="fail:cublasLtCreate:1:1,fail:cublasLtCreate:2:3")
+    assert none.returncode == 1 and re.search(r"\.13 can't start .*\(1\); libcublasLt\.so\.12 can't start .*out of memory \(3\)", none.stderr), none.stderr
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("libcuda.so.1", "libcublasLt.so.13"):
+            os.symlink(os.path.join(fake.folder, name), os.path.join(folder, name))
+        if glob.glob("/usr/local/cuda/lib64/libcublasLt.so.12"):
+            print("  with the library of CUDA 13 alone: skipped, this machine has that of 12", flush=True)
+        else:
+            alone = train(folder, 12080)
+            assert alone.returncode == 1 and re.search(r"\.13 can't start on this driver \(12\.8\): not initialized .*install", alone.stderr), alone.stderr
+
+
+def check_failed_capture(programs, fake):
+    """A step that one rank can't capture is run without a graph by all, and so are the following ones; a line of the log says so."""
+    made = programs.executable("gpt", MatmulPlan(PAIR, "library"), run_flags("sgd")[0])
+    second = made.program["places"][0]["predicted"]["launches"]  # with matmuls: a kernel of the second step
+    for rank, plant, reason in ((0, f"fail:cuLaunchKernel:{second}:900", "launching kernel .*CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"),
+                                (1, "fail:cuGraphInstantiateWithFlags:1:2", "preparing a graph: out of memory")):
+        got = train_pair(programs, fake, f"failing{rank}", before=["sh", "-c", (
+            f'[ $OMPI_COMM_WORLD_RANK = {rank} ] && export PPOPT_FAKE_CUDA_PLANT={plant}; exec "$0" "$@"')])
+        expect_same_bits(got, train_pair(programs, fake, "both"), f"with {plant} and without")
+        note = f"steps run without a CUDA graph: rank {rank} can't capture one: .*{reason}"
+        assert len(re.findall(note, got.output)) == 1 and got.output.count("without a CUDA graph") == 1, got.output
+
+
 def check_few_gpus(programs, fake):
     executable = programs.executable("gpt", MatmulPlan(StagePlan(2, 1, 1), "library"), run_flags("sgd")[0])
     env = dict(environment(), **fake.variables(executable.path + ".ll", 1, gpus=1))
     inputs = executable.path + ".few.safetensors"
     safetensors_io.write(inputs, programs.make_inputs["gpt"](np.random.default_rng(1)))
     done = run_cuda(executable, env, "--inputs", inputs, "--steps", "1")
-    assert done.returncode == 1 and "2 ranks run on this machine, which has 1 GPU for them" in done.stderr and "--share-gpu" in done.stderr, done.stderr
+    assert done.returncode == 1 and re.search(r"2 ranks run on \S+ and see 1 GPU: ranks 0 and 1 have .* --share-gpu", done.stderr), done.stderr
+
+
+def train_pair(programs, fake, name, **others):
+    """Two ranks under mpirun; with the same name once."""
+    return programs.train(fake, "gpt", PAIR, "sgd", launch="mpirun", name=name, **others)
+
+
+# A launcher that shows each process the GPU of its number, as Slurm's --gpus-per-task does.
+SHOWN = ["sh", "-c", 'CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_RANK exec "$0" "$@"']
+
+
+def check_shown_gpus(programs, fake):
+    """Each rank sees one GPU, of another UUID: the ranks have a GPU each."""
+    own = train_pair(programs, fake, "own", before=SHOWN, PPOPT_FAKE_CUDA="count=2,memory=1GiB,uuid=8/9")
+    assert "NCCL" in own.output and "running on GPU 0" in own.output, own.output
+    expect_same_bits(own, train_pair(programs, fake, "both"), "with a GPU shown to each rank and with all")
+
+
+def check_same_gpu(programs, fake, **others):
+    """Each rank sees one GPU, and both are the same: they are refused, since they have not asked to share."""
+    try:
+        train_pair(programs, fake, "same", before=SHOWN, PPOPT_FAKE_CUDA="count=2,memory=1GiB,uuid=7", **others)
+    except AssertionError as failure:
+        assert re.search(r"ranks 0 and 1 have the same GPU \(a0a1a2a3-[-\w]*07\)", str(failure)) and "--share-gpu" in str(failure), failure
+    else:
+        raise AssertionError("two ranks have one GPU, and nobody minds")
 
 
 def main():
@@ -350,12 +461,18 @@ def main():
                   ("f32", functools.partial(check_types, programs, harness.ppopt, fake, directory, "model", 1e-5)),
                   ("bf16", functools.partial(check_types, programs, harness.ppopt, fake, directory, "bf16", 1e-2)),
                   ("memory", functools.partial(check_memory, programs, fake, directory)),
+                  ("memory for NCCL", functools.partial(check_nccl_memory, programs, fake)),
                   ("profile", lambda: check_profile(fake, gpt(), directory)),
                   *((f"a step that is not finite, {launch}", functools.partial(check_non_finite, programs, cpu, fake, launch))
                     for launch in ("threads", "mpirun")),
                   ("models of GPUs", functools.partial(check_models, programs, fake)),
+                  ("a cubin that the driver is too old for", functools.partial(check_cubins, harness, fake, directory)),
                   ("what is missing", lambda: check_missing(fake, gpt(), directory)),
-                  ("fewer GPUs than ranks", functools.partial(check_few_gpus, programs, fake))]
+                  ("a step that can't be captured", functools.partial(check_failed_capture, programs, fake)),
+                  ("versions of cuBLASLt", lambda: check_library_versions(fake, gpt())),
+                  ("fewer GPUs than ranks", functools.partial(check_few_gpus, programs, fake)),
+                  ("a GPU shown to each rank", functools.partial(check_shown_gpus, programs, fake)),
+                  ("a GPU shown to two ranks", functools.partial(check_same_gpu, programs, fake))]
         for seed, row in enumerate(cover(FACTORS, allowed)):
             name = f"{row['model']} {plan_of(row).name} {row['run']} {row['launch']} {row['matmul']}" + (" shared" if row["share"] else "") + (
                 " poisoned" if row["poison"] else "")

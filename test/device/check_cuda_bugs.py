@@ -19,7 +19,7 @@ from support.results import Harness  # noqa: E402
 
 import check_fake  # noqa: E402
 import stage_plans  # noqa: E402
-from check_cuda import PIPELINE, CudaPrograms, Fake, MatmulPlan  # noqa: E402
+from check_cuda import PIPELINE, CudaPrograms, Fake, MatmulPlan, check_same_gpu  # noqa: E402
 from programs import expect_same_bits, run_flags  # noqa: E402
 from stage_plans import StagePlan  # noqa: E402
 
@@ -131,6 +131,12 @@ def check_missed_hold(programs, fake):
         expect_failure(failure, r"step 1, rank 1: .*task \w+, on stream 'compute', decided that updates")
 
 
+def check_unseen_uuids(programs, fake):
+    """Two ranks whose GPU has another UUID for each: they share it unasked, and the test that expects a refusal fails by what NCCL says."""
+    failure = failure_of(lambda: check_same_gpu(programs, fake, PPOPT_FAKE_CUDA_PLANT="own-uuid:1"))
+    expect_failure(failure, "Duplicate GPU detected: rank 0 and rank 1 are both on")
+
+
 def main():
     harness = Harness("cuda_bugs")
     fake, wrapper = Fake(harness.args.build), check_fake.Fake(harness.args.build)
@@ -143,6 +149,7 @@ def main():
                          for mutation, model, plan in TOO_EARLY),
                        ("NCCL called in another order on one rank", functools.partial(check_other_order, programs, fake)),
                        ("the host reads within a step", functools.partial(check_host_read, programs, fake)),
+                       ("equal UUIDs not seen", functools.partial(check_unseen_uuids, programs, fake)),
                        ("a rank misses hold", functools.partial(check_missed_hold, programs, fake))])
     return harness.finish()
 

@@ -16,6 +16,7 @@ import time
 
 TEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [TEST, os.path.join(TEST, "gradients")]
+import stand_in_ptxas  # noqa: E402
 from check_emulated import attention_model, write  # noqa: E402
 from support.results import Harness, Skip  # noqa: E402
 
@@ -172,6 +173,22 @@ class Checker:
         print(f"{gpu}: {report}", flush=True)
 
 
+def check_choice(checker):
+    """Of several ptxas the oldest that knows the architecture assembles: drivers refuse cubins of a later one."""
+    model, folder = checker.write(attention_model(1, 1, 4, 4, 4, 4, True, "f32")), tempfile.mkdtemp(dir=checker.folder)
+    wheel = os.path.join("lib", "python3.9", "site-packages", "nvidia", "cuda_nvcc", "bin")
+    first = stand_in_ptxas.make(os.path.join(folder, "path"), "9.10", ["sm_80", "sm_90a"])
+    second = stand_in_ptxas.make(os.path.join(folder, "toolkit", "bin"), "9.2", ["sm_80", "sm_90a"])
+    third = stand_in_ptxas.make(os.path.join(folder, "environment", wheel), "9.1", ["sm_80"])
+    places = {"PATH": f"{first}:{os.environ['PATH']}", "CUDA_HOME": os.path.dirname(second), "VIRTUAL_ENV": os.path.join(folder, "environment")}
+    environment = {name: value for name, value in os.environ.items() if name != "PPOPT_PTXAS"}
+    given = os.path.join(first, "ptxas")
+    for gpu, expected, others in (("sm_80", third, {}), ("sm_90a", second, {}), ("sm_90a", first, {"PPOPT_PTXAS": given})):
+        done = run([checker.ppopt, "compile", model, "--target", "cuda", "--gpu", gpu, "--no-generation", "-o", os.path.join(folder, "train")],
+                   env={**environment, **places, **others})
+        assert done.returncode == 0 and f"a cubin for {gpu} by {os.path.join(expected, 'ptxas')}\n" in done.stderr, done.stderr
+
+
 def cases(checker):
     gpt2 = checker.model("gpt", "--preset", "gpt2-124m", "--batch", "8", "--seq", "1024")
     small = checker.model("gpt", "--layers", "1", "--heads", "2", "--width", "128", "--vocab", "301", "--seq", "100", "--batch", "2")
@@ -189,6 +206,7 @@ def main():
     harness = Harness("ptx")
     with tempfile.TemporaryDirectory() as folder:
         checker = Checker(harness, folder)
+        harness.case("several ptxas", lambda: check_choice(checker))
         harness.cases([(name, lambda args=args: checker.check(*args, needs="registers and spills were not looked at"))
                        for name, *args in cases(checker)])
     return harness.finish()

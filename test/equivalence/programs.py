@@ -85,9 +85,9 @@ class Programs:
     def plan_flags(self, model, plan):
         return plan.flags
 
-    def result(self, model, plan, run_name, launch="threads", mutation=None, init=True, flags=(), name="", variables=None):
+    def result(self, model, plan, run_name, launch="threads", mutation=None, init=True, flags=(), name="", variables=None, before=()):
         """Trains with the inputs of the model and, with `init`, parameters drawn here: the compiler's initial values
-        leave biases zero. `flags` are the executable's, `variables` those of its environment; `name` tells runs apart that
+        leave biases zero. `flags` are the executable's, `variables` those of its environment, `before` a command that each rank is started by; `name` tells runs apart that
         have the same of all else."""
         compile_flags, _ = run_flags(run_name)
         key = ("run", model, plan.name, run_name, launch, mutation, init, tuple(flags), name)
@@ -104,7 +104,7 @@ class Programs:
                              *(f.strip("-") for f in flags), name])
             return run(executable, [*training_flags(executable, run_name), *flags, *counters], launch.split()[0],
                        dump_gradients=True, init=parameters, inputs=self.make_inputs[model](np.random.default_rng(1)),
-                       steps=plans.STEPS, name=stem, env=env, timeout=100)
+                       steps=plans.STEPS, name=stem, env=env, timeout=100, before=before)
         return self.once(key, make)
 
     def reference(self, model, run_name):

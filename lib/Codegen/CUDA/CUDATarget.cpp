@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceCode.h"
+#include "Ptxas.h"
 
 #include "ppopt/Codegen/CUDA/Passes.h"
 #include "ppopt/Codegen/LinkExecutable.h"
@@ -127,7 +128,7 @@ FailureOr<DeviceImages> CUDATarget::takeDeviceCode(ModuleOp native,
   FailureOr<std::string> ptx = compileToPTX(modules, kOldestGpu);
   if (failed(ptx))
     return failure();
-  std::string cubin, ptxas = findPtxas();
+  std::string cubin, ptxas = findPtxas(machine.gpu);
   if (!ptxas.empty() && !ptx->empty()) {
     FailureOr<std::string> own =
         machine.gpu == kOldestGpu ? ptx : compileToPTX(modules, machine.gpu);

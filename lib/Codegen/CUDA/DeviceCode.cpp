@@ -3,6 +3,7 @@
 #include "DeviceCode.h"
 
 #include "Libclc.h"
+#include "Ptxas.h"
 #include "ppopt/Codegen/OptimiseModule.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -17,10 +18,7 @@
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/IPO/Internalize.h"
@@ -177,10 +175,6 @@ LogicalResult pp::printDeviceIR(ArrayRef<ModuleOp> modules, StringRef gpu,
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// PTX and cubins
-//===----------------------------------------------------------------------===//
-
 FailureOr<std::string> pp::compileToPTX(ArrayRef<ModuleOp> modules,
                                         StringRef gpu) {
   if (modules.empty())
@@ -199,40 +193,9 @@ FailureOr<std::string> pp::compileToPTX(ArrayRef<ModuleOp> modules,
   return text.str().str();
 }
 
-/// Returns the folders with ptxas of NVIDIA's wheels in a virtual environment.
-static SmallVector<std::string> findWheels(StringRef environment) {
-  SmallVector<std::string> folders;
-  std::error_code error;
-  llvm::sys::fs::directory_iterator folder(environment + "/lib", error), end;
-  for (; !error && folder != end; folder.increment(error))
-    if (llvm::sys::path::filename(folder->path()).starts_with("python3"))
-      for (StringRef wheel : {"cu13", "cuda_nvcc"})
-        folders.push_back(
-            (folder->path() + "/site-packages/nvidia/" + wheel + "/bin").str());
-  llvm::sort(folders);
-  return folders;
-}
-
-std::string pp::findPtxas() {
-  if (const char *path = getenv("PPOPT_PTXAS"))
-    return StringRef(path) == "none" ? "" : path;
-  if (auto onPath = llvm::sys::findProgramByName("ptxas"))
-    return *onPath;
-  SmallVector<std::string> folders;
-  if (const char *toolkit = getenv("CUDA_HOME"))
-    folders.push_back(std::string(toolkit) + "/bin");
-  folders.push_back("/usr/local/cuda/bin");
-  if (const char *environment = getenv("VIRTUAL_ENV"))
-    folders.append(findWheels(environment));
-  for (const std::string &folder : folders)
-    if (auto found = llvm::sys::findProgramByName("ptxas", {folder}))
-      return *found;
-  return "";
-}
-
 std::string pp::describeDeviceCode(StringRef gpu) {
   std::string text = ("device code: PTX for " + kOldestGpu).str();
-  if (std::string ptxas = findPtxas(); !ptxas.empty())
+  if (std::string ptxas = findPtxas(gpu); !ptxas.empty())
     return text + ", and a cubin for " + gpu.str() + " by " + ptxas;
   text += ", which drivers compile for later GPUs; no cubin for " + gpu.str();
   return text + (getenv("PPOPT_PTXAS")
@@ -240,37 +203,4 @@ std::string pp::describeDeviceCode(StringRef gpu) {
                      : ": there is no ptxas on $PATH, in $CUDA_HOME, in "
                        "/usr/local/cuda or, from the wheel nvidia-cuda-nvcc, "
                        "in $VIRTUAL_ENV");
-}
-
-FailureOr<std::string> pp::assemble(Location loc, StringRef ptxas,
-                                    StringRef ptx, StringRef gpu,
-                                    StringRef stem, std::string &log) {
-  std::string source = (stem + ".ptx").str(), result = (stem + ".cubin").str(),
-              said = (stem + ".ptxas").str();
-  {
-    std::error_code error;
-    llvm::raw_fd_ostream file(source, error);
-    file << ptx;
-    file.close();
-    if (error || file.has_error()) {
-      file.clear_error();
-      return emitError(loc) << "can't write '" << source << "'";
-    }
-  }
-  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(said),
-                                          StringRef(said)};
-  std::string why;
-  std::string architecture = ("-arch=" + gpu).str();
-  int status = llvm::sys::ExecuteAndWait(
-      ptxas, {ptxas, "-v", architecture, "-O3", source, "-o", result},
-      std::nullopt, redirects, /*SecondsToWait=*/0, /*MemoryLimit=*/0, &why);
-  if (auto text = llvm::MemoryBuffer::getFile(said))
-    log = (*text)->getBuffer().str();
-  if (status != 0)
-    return emitError(loc) << ptxas << " failed: " << why << log;
-  auto cubin = llvm::MemoryBuffer::getFile(result);
-  if (!cubin)
-    return emitError(loc) << "can't read '" << result
-                          << "': " << cubin.getError().message();
-  return (*cubin)->getBuffer().str();
 }

@@ -25,19 +25,6 @@ LogicalResult printDeviceIR(ArrayRef<ModuleOp> modules, StringRef gpu,
 /// Returns their PTX.
 FailureOr<std::string> compileToPTX(ArrayRef<ModuleOp> modules, StringRef gpu);
 
-/// Returns the path of ptxas: $PPOPT_PTXAS, on $PATH, of a toolkit, or of a
-/// wheel in $VIRTUAL_ENV; empty if there is none, or PPOPT_PTXAS is none.
-std::string findPtxas();
-
-/// Returns a line of text: what device code an executable for this GPU has.
-std::string describeDeviceCode(StringRef gpu);
-
-/// Assembles PTX, writing files that begin with `stem`. `log`: what ptxas says
-/// of registers and spills.
-FailureOr<std::string> assemble(Location loc, StringRef ptxas, StringRef ptx,
-                                StringRef gpu, StringRef stem,
-                                std::string &log);
-
 } // namespace mlir::pp
 
 #endif // PPOPT_LIB_CODEGEN_CUDA_DEVICECODE_H

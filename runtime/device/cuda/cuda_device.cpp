@@ -40,12 +40,13 @@ struct PreparedKernel {
 class CudaDevice final : public device::Device, public device::MatmulLibrary {
 public:
   explicit CudaDevice(const device::DeviceOptions &options)
-      : gpu(options.onMachine, options.shareGpu), driver(loadDriver()),
+      : gpu(options.choice), driver(loadDriver()),
         code(options.code, options.gpu, gpu) {}
   ~CudaDevice() override;
 
   std::string describe() const override;
   std::string model() const override { return gpu.name; }
+  std::vector<std::string> fallbacks() const override;
   device::PeakRates knownRates() const override {
     return findPeakRates(gpu.name);
   }
@@ -232,6 +233,15 @@ std::string CudaDevice::describe() const {
   if (nccl)
     text += ", " + nccl->describe();
   return text;
+}
+
+std::vector<std::string> CudaDevice::fallbacks() const {
+  std::vector<std::string> all;
+  if (!code.fallback().empty())
+    all.push_back(code.fallback());
+  if (blas && !blas->fallback.empty())
+    all.push_back(blas->fallback);
+  return all;
 }
 
 DevicePointer CudaDevice::allocate(int64_t bytes, const char *what) {
@@ -436,4 +446,6 @@ ppopt_make_cuda_device(const ppopt::device::DeviceOptions &options) {
   return ppopt::device::makeCudaDevice(options).release();
 }
 
-void ppopt_check_cuda_machine() { ppopt::cuda::countGpus(); }
+void ppopt_identify_cuda_gpus(std::vector<std::string> &identities) {
+  identities = ppopt::cuda::identifyGpus();
+}

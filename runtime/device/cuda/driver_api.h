@@ -47,6 +47,7 @@ enum class DriverResult : int {
   outOfMemory = 2,
   notInitialized = 3,
   noDevice = 100,
+  invalidImage = 200,
   invalidContext = 201,
   noBinaryForGpu = 209,
   invalidPtx = 218,

@@ -12,25 +12,32 @@ constexpr int oldestCapability = 80; ///< of the PTX
 
 } // namespace
 
-int countGpus() {
+std::vector<std::string> identifyGpus() {
+  const DriverApi &driver = loadDriver();
   int count = 0;
-  check(loadDriver().deviceGetCount(&count), "counting the GPUs");
+  check(driver.deviceGetCount(&count), "counting the GPUs");
   if (count == 0)
     throw runtime::MissingDevice(
         "this program was compiled for GPUs, and the driver finds none");
-  return count;
+  std::vector<std::string> identities;
+  for (int number = 0; number < count; ++number) {
+    DeviceNumber device = 0;
+    check(driver.deviceGet(&device, number), "opening a GPU");
+    Uuid uuid{};
+    check(driver.deviceGetUuid(&uuid, device), "the UUID of a GPU");
+    std::string text;
+    for (unsigned char byte : uuid.bytes)
+      text += fmt::format("{:02x}", byte);
+    for (size_t dash : {8, 13, 18, 23}) // as nvidia-smi prints it
+      text.insert(dash, "-");
+    identities.push_back(std::move(text));
+  }
+  return identities;
 }
 
-Gpu::Gpu(const device::MachineRank &rank, bool share) {
+Gpu::Gpu(const device::GpuChoice &choice)
+    : number(choice.number), ranks(choice.ranks) {
   const DriverApi &driver = loadDriver();
-  int count = countGpus();
-  if (rank.count > count && !share)
-    throw runtime::Error(
-        "{} ranks run on this machine, which has {} GPU{} for them: start one "
-        "rank per GPU, or add --share-gpu to let ranks share a GPU",
-        rank.count, count, count == 1 ? "" : "s");
-  number = rank.index % count;
-  ranks = rank.count / count + (number < rank.count % count);
   check(driver.deviceGet(&device, number), "opening a GPU");
   char text[256] = "";
   check(driver.deviceGetName(text, sizeof text, device), "the name of a GPU");

@@ -8,20 +8,21 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace ppopt::cuda {
 
-/// Returns how many GPUs the driver shows to this process. Throws MissingDevice
-/// if there is none.
-int countGpus();
+/// Returns the UUIDs of the GPUs, or slices of GPUs (MIG), that the driver
+/// shows to this process, by their numbers. Throws MissingDevice if there is
+/// none.
+std::vector<std::string> identifyGpus();
 
 /// A GPU, or a slice of one (MIG), that the driver shows to this process
 /// (CUDA_VISIBLE_DEVICES), and its context.
 class Gpu {
 public:
-  /// Chooses the GPU by the rank's number on this machine. Throws Error if
-  /// there are fewer GPUs than ranks, unless they may share.
-  Gpu(const device::MachineRank &rank, bool share);
+  /// Throws MissingDevice if the GPU is too old.
+  explicit Gpu(const device::GpuChoice &choice);
   ~Gpu();
   Gpu(const Gpu &) = delete;
   Gpu &operator=(const Gpu &) = delete;
@@ -33,8 +34,8 @@ public:
   int64_t freeBytes() const;
   Context handle() const { return context; }
 
-  int number = 0;     ///< among those of this process
-  int ranks = 1;      ///< that use it
+  const int number;   ///< among those of this process
+  const int ranks;    ///< that use it
   std::string name;   ///< "NVIDIA H200"
   int capability = 0; ///< 90 for sm_90
   int multiprocessors = 0;

@@ -28,38 +28,45 @@ KernelCode::KernelCode(const device::DeviceCode &code,
     : gpu(gpu) {
   const DriverApi &driver = loadDriver();
   gpu.enter();
+  DriverResult cubin = DriverResult::success;
   if (!code.cubin.empty()) {
-    DriverResult result =
+    cubin =
         driver.moduleLoadData(&module, code.cubin.data(), 0, nullptr, nullptr);
-    if (result == DriverResult::success) {
+    if (cubin == DriverResult::success) {
       origin = "kernels compiled for " + architecture;
       return;
     }
-    if (result != DriverResult::noBinaryForGpu)
-      check(result,
-            gpu.describe() + ": loading the kernels for " + architecture);
   }
   if (code.ptx.empty())
     return;
+  // That the program is for another GPU is no error; what else the driver
+  // refuses, such as a cubin of a later ptxas, it may still compile.
+  if (cubin != DriverResult::success && cubin != DriverResult::noBinaryForGpu)
+    refusal = fmt::format("the driver ({}) can't load the kernels for {}: {}",
+                          driverVersion(), architecture, spell(cubin));
   std::array<char, 4096> log{};
   JitOption options[] = {JitOption::errorLog, JitOption::errorLogBytes};
   void *values[] = {log.data(), reinterpret_cast<void *>(log.size())};
   DriverResult result =
       driver.moduleLoadData(&module, code.ptx.data(), 2, options, values);
+  std::string before = refusal.empty() ? "" : refusal + "; ";
   if (result == DriverResult::unsupportedPtxVersion)
     throw runtime::MissingDevice(
-        "the driver ({}) does not know the version of this program's PTX ({}): "
-        "update the driver, or compile with --gpu sm_{} where ptxas is "
-        "installed",
-        driverVersion(), ptxVersion(code.ptx), gpu.capability);
+        "{}the driver ({}) does not know the version of this program's PTX "
+        "({}): update the driver, or compile with --gpu sm_{} where a ptxas of "
+        "its version or an older one is installed",
+        before, driverVersion(), ptxVersion(code.ptx), gpu.capability);
   if (result != DriverResult::success)
-    check(result, fmt::format("{}: the driver can't compile the kernels: {}",
-                              gpu.describe(), log.data()));
-  origin = code.cubin.empty()
-               ? "kernels compiled by the driver"
-               : fmt::format("kernels compiled by the driver (the program has "
+    check(result,
+          fmt::format("{}: {}the driver can't compile the kernels{}{}",
+                      gpu.describe(), before, log[0] ? ": " : "", log.data()));
+  if (!refusal.empty())
+    refusal += "; it compiled the program's PTX instead";
+  origin = cubin == DriverResult::noBinaryForGpu
+               ? fmt::format("kernels compiled by the driver (the program has "
                              "them for {} only)",
-                             architecture);
+                             architecture)
+               : "kernels compiled by the driver";
 }
 
 KernelCode::~KernelCode() {

@@ -11,8 +11,8 @@
 
 namespace ppopt::cuda {
 
-/// The code of an executable, loaded: its cubin if it is for this GPU, else its
-/// PTX, which the driver compiles, and keeps in its cache.
+/// The code of an executable, loaded: its cubin if the driver takes it, else
+/// its PTX, which the driver compiles, and keeps in its cache.
 class KernelCode {
 public:
   /// Throws Error if the driver takes neither. `architecture` is the cubin's,
@@ -28,11 +28,13 @@ public:
 
   /// For the log: "kernels compiled for sm_90a".
   std::string describe() const { return origin; }
+  /// Says why the driver refused a cubin for this GPU; empty if it did not.
+  const std::string &fallback() const { return refusal; }
 
 private:
   const Gpu &gpu;
   Module module = nullptr;
-  std::string origin = "no kernels";
+  std::string origin = "no kernels", refusal;
 };
 
 } // namespace ppopt::cuda

@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <dlfcn.h>
-#include <initializer_list>
 #include <vector>
 
 namespace ppopt::cuda {
@@ -20,9 +19,9 @@ constexpr int oldestDriver = 12000; ///< what all functions exist since
 /// A library of the machine. It stays loaded: its threads may outlive us.
 class Library {
 public:
-  /// Tries names, then paths, in their order. `advice` says how to get it.
-  Library(const std::vector<std::string> &candidates, const char *advice) {
-    std::string tried;
+  /// Tries names, then paths, in their order. `missing` receives why none of
+  /// them can be loaded.
+  Library(const std::vector<std::string> &candidates, std::string &missing) {
     for (const std::string &each : candidates) {
       handle = ::dlopen(each.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (handle) {
@@ -30,10 +29,12 @@ public:
         return;
       }
       const char *why = ::dlerror();
-      tried += (tried.empty() ? "" : "; ") + std::string(why ? why : each);
+      missing += (missing.empty() ? "" : "; ") + std::string(why ? why : each);
     }
-    throw MissingDevice("{} ({})", advice, tried);
   }
+
+  /// Whether it is loaded.
+  explicit operator bool() const { return handle; }
 
   template <typename F> void find(F &function, const char *symbol) const {
     function = reinterpret_cast<F>(::dlsym(handle, symbol));
@@ -48,27 +49,34 @@ private:
   std::string name;
 };
 
-/// Where libraries of the toolkit and of Python's wheels are, besides where the
+/// Where a library of the toolkit or of Python's wheels is, besides where the
 /// loader looks.
-std::vector<std::string> candidates(std::initializer_list<const char *> names) {
-  std::vector<std::string> found(names.begin(), names.end());
-  auto add = [&](const char *variable, const char *folder) {
-    if (const char *root = std::getenv(variable); root && *root)
-      for (const char *name : names)
-        found.push_back(std::string(root) + folder + name);
-  };
-  add("CUDA_HOME", "/lib64/");
-  add("CUDA_HOME", "/lib/");
-  for (const char *name : names)
-    found.push_back(std::string("/usr/local/cuda/lib64/") + name);
+std::vector<std::string> candidates(const std::string &name) {
+  std::vector<std::string> found = {name};
+  if (const char *root = std::getenv("CUDA_HOME"); root && *root)
+    for (const char *folder : {"/lib64/", "/lib/"})
+      found.push_back(root + (folder + name));
+  found.push_back("/usr/local/cuda/lib64/" + name);
   return found;
 }
 
+std::string spell(const DriverApi &api, DriverResult result) {
+  const char *name = nullptr, *text = nullptr;
+  api.getErrorName(result, &name);
+  api.getErrorString(result, &text);
+  return fmt::format("{} ({})", text ? text : "an unknown error",
+                     name ? name : std::to_string(int(result)));
+}
+
 DriverApi openDriver() {
-  Library library({"libcuda.so.1"},
-                  "this program was compiled for GPUs, and the driver's "
-                  "library libcuda.so.1 can't be loaded; install NVIDIA's "
-                  "driver, or set LD_LIBRARY_PATH to its folder");
+  std::string missing;
+  Library library({"libcuda.so.1"}, missing);
+  if (!library)
+    throw MissingDevice("this program was compiled for GPUs, and the driver's "
+                        "library libcuda.so.1 can't be loaded; install "
+                        "NVIDIA's driver, or set LD_LIBRARY_PATH to its folder "
+                        "({})",
+                        missing);
   DriverApi api;
 #define PPOPT_FUNCTION(NAME, SYMBOL, ...) library.find(api.NAME, SYMBOL);
   PPOPT_CUDA_DRIVER(PPOPT_FUNCTION)
@@ -80,13 +88,9 @@ DriverApi openDriver() {
                         std::getenv("CUDA_VISIBLE_DEVICES")
                             ? std::getenv("CUDA_VISIBLE_DEVICES")
                             : "not set");
-  if (result != DriverResult::success) {
-    const char *name = nullptr, *text = nullptr;
-    api.getErrorName(result, &name);
-    api.getErrorString(result, &text);
-    throw MissingDevice("the driver of the GPUs can't start: {} ({})",
-                        text ? text : "an unknown error", name ? name : "?");
-  }
+  if (result != DriverResult::success)
+    throw MissingDevice("the driver of the GPUs can't start: {}",
+                        spell(api, result));
   int version = 0;
   api.driverGetVersion(&version);
   if (version < oldestDriver)
@@ -97,29 +101,30 @@ DriverApi openDriver() {
   return api;
 }
 
-CublasLtApi openCublasLt() {
-  Library library(
-      candidates({"libcublasLt.so.13", "libcublasLt.so.12"}),
-      "this program computes matmuls by cuBLASLt, and neither "
-      "libcublasLt.so.13 nor libcublasLt.so.12 can be loaded; install the CUDA "
-      "toolkit or the wheel nvidia-cublas, and set CUDA_HOME or "
-      "LD_LIBRARY_PATH to its folder, or compile the program with --matmul "
-      "generated");
-  CublasLtApi api;
+CublasLt openCublasLt(int major) {
+  CublasLt opened;
+  opened.name = fmt::format("libcublasLt.so.{}", major);
+  Library library(candidates(opened.name), opened.missing);
+  if (!library)
+    return opened;
+  CublasLtApi &api = opened.api.emplace();
 #define PPOPT_FUNCTION(NAME, SYMBOL, ...) library.find(api.NAME, SYMBOL);
   PPOPT_CUBLASLT(PPOPT_FUNCTION)
 #undef PPOPT_FUNCTION
   library.find(api.getVersion, "cublasLtGetVersion");
-  return api;
+  return opened;
 }
 
 NcclApi openNccl() {
-  Library library(
-      candidates({"libnccl.so.2"}),
-      "the ranks of this program exchange data by NCCL, and libnccl.so.2 can't "
-      "be loaded; install the package libnccl2 or the wheel nvidia-nccl, and "
-      "set CUDA_HOME or LD_LIBRARY_PATH to its folder, or let data pass "
-      "through the host with --collectives=ring");
+  std::string missing;
+  Library library(candidates("libnccl.so.2"), missing);
+  if (!library)
+    throw MissingDevice(
+        "the ranks of this program exchange data by NCCL, and libnccl.so.2 "
+        "can't be loaded; install the package libnccl2 or the wheel "
+        "nvidia-nccl, and set CUDA_HOME or LD_LIBRARY_PATH to its folder, or "
+        "let data pass through the host with --collectives=ring ({})",
+        missing);
   NcclApi api;
 #define PPOPT_FUNCTION(NAME, SYMBOL, ...) library.find(api.NAME, SYMBOL);
   PPOPT_NCCL(PPOPT_FUNCTION)
@@ -158,15 +163,24 @@ const DriverApi &loadDriver() {
   return api;
 }
 
-std::string driverVersion() {
+int driverVersionNumber() {
   int version = 0;
   loadDriver().driverGetVersion(&version);
+  return version;
+}
+
+std::string driverVersion() {
+  int version = driverVersionNumber();
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-const CublasLtApi &loadCublasLt() {
-  static const CublasLtApi api = openCublasLt();
-  return api;
+const CublasLt &loadCublasLt(int major) {
+  if (major == 12) {
+    static const CublasLt twelve = openCublasLt(12);
+    return twelve;
+  }
+  static const CublasLt thirteen = openCublasLt(13);
+  return thirteen;
 }
 
 const NcclApi &loadNccl() {
@@ -174,20 +188,20 @@ const NcclApi &loadNccl() {
   return api;
 }
 
+std::string spell(DriverResult result) { return spell(loadDriver(), result); }
+
 void check(DriverResult result, const std::string &what) {
-  if (result == DriverResult::success)
-    return;
-  const DriverApi &api = loadDriver();
-  const char *name = nullptr, *text = nullptr;
-  api.getErrorName(result, &name);
-  api.getErrorString(result, &text);
-  throw Error("{}: {} ({})", what, text ? text : "an unknown error",
-              name ? name : std::to_string(int(result)));
+  if (result != DriverResult::success)
+    throw Error("{}: {}", what, spell(result));
+}
+
+std::string spell(BlasResult result) {
+  return fmt::format("{} ({})", nameOf(result), int(result));
 }
 
 void check(BlasResult result, const std::string &what) {
   if (result != BlasResult::success)
-    throw Error("{}: cuBLASLt: {} ({})", what, nameOf(result), int(result));
+    throw Error("{}: cuBLASLt: {}", what, spell(result));
 }
 
 } // namespace ppopt::cuda

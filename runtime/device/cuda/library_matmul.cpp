@@ -2,7 +2,7 @@
 
 #include "device/cuda/library_matmul.h"
 
-#include "base/error.h"
+#include "base/missing_device.h"
 #include "device/cuda/library.h"
 
 #include <algorithm>
@@ -31,8 +31,38 @@ int64_t commonAlignment(DeviceMemory address, int64_t stride) {
 
 } // namespace
 
-Blas::Blas() : api(loadCublasLt()) {
-  check(api.create(&handle), "opening cuBLASLt");
+Blas::Blas() : api(open()) {}
+
+const CublasLtApi &Blas::open() {
+  // A driver runs libraries of its own version of CUDA and of older ones.
+  bool isOld = driverVersionNumber() < 13000;
+  std::string missing;
+  for (int major : {isOld ? 12 : 13, isOld ? 13 : 12}) {
+    const CublasLt &library = loadCublasLt(major);
+    if (!library.api) {
+      missing += (missing.empty() ? "" : "; ") + library.missing;
+      continue;
+    }
+    BlasResult result = library.api->create(&handle);
+    if (result == BlasResult::success) {
+      if (!fallback.empty())
+        fallback += "; matmuls use " + library.name;
+      return *library.api;
+    }
+    fallback += fmt::format("{}{} can't start on this driver ({}): {}",
+                            fallback.empty() ? "" : "; ", library.name,
+                            driverVersion(), spell(result));
+  }
+  const char *advice =
+      "install the CUDA toolkit of the driver's version, or its wheel "
+      "nvidia-cublas, and set CUDA_HOME or LD_LIBRARY_PATH to its folder, or "
+      "compile the program with --matmul generated";
+  if (fallback.empty())
+    throw runtime::MissingDevice(
+        "this program computes matmuls by cuBLASLt, and neither "
+        "libcublasLt.so.13 nor libcublasLt.so.12 can be loaded; {} ({})",
+        advice, missing);
+  throw runtime::Error("{}; {}", fallback, advice);
 }
 
 Blas::~Blas() { api.destroy(handle); }

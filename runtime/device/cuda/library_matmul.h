@@ -17,16 +17,22 @@ namespace ppopt::cuda {
 /// The library's state on one GPU.
 class Blas {
 public:
+  /// Throws MissingDevice if there is no library, and Error if none starts.
   Blas();
   ~Blas();
   Blas(const Blas &) = delete;
   Blas &operator=(const Blas &) = delete;
 
-  const CublasLtApi &api;
   BlasHandle handle = nullptr;
+  /// Why it is not the version of the library that is preferred; else empty.
+  std::string fallback;
+  const CublasLtApi &api;
 
   /// "cuBLASLt 13.1.0"
   std::string describe() const;
+
+private:
+  const CublasLtApi &open();
 };
 
 /// One matmul of the program, prepared. Sums over k are added in the type that

@@ -4,8 +4,11 @@
 
 #include "base/error.h"
 #include "device/cuda/library.h"
+#include "ppopt/byte_amount.h"
+#include "ppopt/nccl_memory.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace ppopt::cuda {
 namespace {
@@ -55,6 +58,24 @@ std::string Nccl::describe() const {
   check(api.getVersion(&version), "its version");
   return fmt::format("NCCL {}.{}.{}", version / 10000, version / 100 % 100,
                      version % 100);
+}
+
+void Nccl::requireMemory(int64_t communicators) {
+  gpu.enter();
+  int64_t channels = ncclChannels;
+  if (const char *most = std::getenv("NCCL_MAX_NCHANNELS"))
+    if (int64_t number = std::atoll(most); number > 0)
+      channels = std::min(channels, number);
+  int64_t bytes = communicators * channels * ncclChannelBytes,
+          free = gpu.freeBytes();
+  if (bytes > free)
+    throw Error("{} has {} free beside the arena, and the buffers of NCCL take "
+                "about {} ({} communicator{} of {} channels): end what else "
+                "runs there, use more microbatches or --zero, allow NCCL fewer "
+                "channels by NCCL_MAX_NCHANNELS, or let data pass through the "
+                "host with --collectives=ring",
+                gpu.describe(), spellByteAmount(free), spellByteAmount(bytes),
+                communicators, communicators == 1 ? "" : "s", channels);
 }
 
 device::CommunicatorId Nccl::makeId() {

@@ -25,6 +25,7 @@ public:
   ~Nccl() override;
 
   std::string describe() const override;
+  void requireMemory(int64_t communicators) override;
   device::CommunicatorId makeId() override;
   int join(const device::CommunicatorId &id, int ranks, int rank) override;
   void collective(device::Stream stream, int communicator,

@@ -1,7 +1,7 @@
 //===- api_test.cpp - Our declarations are those of NVIDIA's headers ------===//
 //
-// Compiled against cuda.h, cublasLt.h and nccl.h where the build finds them.
-// Nothing is called.
+// Compiled against cuda.h, cublasLt.h and nccl.h where the build finds them,
+// and once more against those of CUDA 12 (PPOPT_CUDA_MAJOR). Nothing is called.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +26,19 @@
 #if __has_include(<nccl.h>) && __has_include(<cuda_runtime.h>)
 #define PPOPT_HAS_NCCL 1
 #include <nccl.h>
+#endif
+
+#ifdef PPOPT_CUDA_MAJOR
+// The compiler may find those of another version by itself.
+#if defined(PPOPT_HAS_CUDA) && CUDA_VERSION / 1000 != PPOPT_CUDA_MAJOR
+#undef PPOPT_HAS_CUDA
+#endif
+#if defined(PPOPT_HAS_CUBLASLT) && CUBLAS_VER_MAJOR != PPOPT_CUDA_MAJOR
+#undef PPOPT_HAS_CUBLASLT
+#endif
+#define PPOPT_OF_CUDA " of CUDA 12: cmake -DPPOPT_CUDA12_INCLUDE='A;B'"
+#else
+#define PPOPT_OF_CUDA ""
 #endif
 
 using namespace ppopt;
@@ -149,6 +162,7 @@ TEST(Api, Driver) {
   PPOPT_EQUAL(DriverResult::outOfMemory, CUDA_ERROR_OUT_OF_MEMORY);
   PPOPT_EQUAL(DriverResult::notInitialized, CUDA_ERROR_NOT_INITIALIZED);
   PPOPT_EQUAL(DriverResult::noDevice, CUDA_ERROR_NO_DEVICE);
+  PPOPT_EQUAL(DriverResult::invalidImage, CUDA_ERROR_INVALID_IMAGE);
   PPOPT_EQUAL(DriverResult::invalidContext, CUDA_ERROR_INVALID_CONTEXT);
   PPOPT_EQUAL(DriverResult::noBinaryForGpu, CUDA_ERROR_NO_BINARY_FOR_GPU);
   PPOPT_EQUAL(DriverResult::invalidPtx, CUDA_ERROR_INVALID_PTX);
@@ -186,7 +200,7 @@ TEST(Api, Driver) {
   PPOPT_EQUAL(eventDefault, CU_EVENT_DEFAULT);
   PPOPT_EQUAL(eventDisableTiming, CU_EVENT_DISABLE_TIMING);
 #else
-  GTEST_SKIP() << "the build found no cuda.h";
+  GTEST_SKIP() << "the build found no cuda.h" PPOPT_OF_CUDA;
 #endif
 }
 
@@ -258,10 +272,12 @@ TEST(Api, CublasLt) {
   PPOPT_EQUAL(reductionInComputeType, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
   PPOPT_EQUAL(reductionInOutputType, CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE);
 #else
-  GTEST_SKIP() << "the build found no cublasLt.h";
+  GTEST_SKIP() << "the build found no cublasLt.h" PPOPT_OF_CUDA;
 #endif
 }
 
+// NCCL's headers are not of a version of CUDA.
+#ifndef PPOPT_CUDA_MAJOR
 TEST(Api, Nccl) {
 #ifdef PPOPT_HAS_NCCL
   std::set<std::string> compared;
@@ -306,5 +322,6 @@ TEST(Api, Nccl) {
   GTEST_SKIP() << "the build found no nccl.h and cuda_runtime.h";
 #endif
 }
+#endif
 
 } // namespace

@@ -142,12 +142,14 @@ char *operand(Machine &machine, const MatmulShape &shape, const void *pointer,
 
 } // namespace
 
-size_t api_getVersion() { return 130100; }
+size_t api_getVersion() { return PPOPT_FAKE_CUBLASLT; }
 
 BlasResult api_create(BlasHandle *handle) {
   return callBlas(symbol_create, [&](Machine &machine, Blas &blas) {
     FakeContext &context = machine.working();
     checkNotCapturing(symbol_create);
+    if (PPOPT_FAKE_CUBLASLT / 10000 > machine.settings.driverVersion / 1000)
+      throw BlasFailure{BlasResult::notInitialized, ""};
     auto made = std::make_unique<FakeBlas>();
     made->context = &context;
     *handle = blas.handles.add(std::move(made));

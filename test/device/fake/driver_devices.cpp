@@ -5,6 +5,7 @@
 #include "fake/modules.h"
 
 #include <cstring>
+#include <unistd.h>
 #include <utility>
 
 namespace ppopt::cuda::fake {
@@ -22,6 +23,7 @@ const ErrorText errors[] = {
     {3, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
     {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {209, "CUDA_ERROR_NO_BINARY_FOR_GPU",
      "no kernel image is available for execution on the device"},
@@ -139,7 +141,11 @@ DriverResult api_deviceGetName(char *name, int bytes, DeviceNumber device) {
 DriverResult api_deviceGetUuid(Uuid *uuid, DeviceNumber device) {
   return callDriver(symbol_deviceGetUuid, [&](Machine &machine) {
     need(uuid, "uuid");
-    *uuid = gpuAt(machine, device).uuid;
+    const FakeGpu &gpu = gpuAt(machine, device);
+    *uuid = gpu.uuid;
+    pid_t process = getpid();
+    if (machine.isPlanted(Plant::Kind::ownUuid, gpu.number + 1))
+      std::memcpy(uuid->bytes, &process, sizeof process);
   });
 }
 

@@ -65,7 +65,10 @@ Machine::Machine()
     gpu->number = int(i);
     gpu->settings = settings.gpus[i];
     for (int byte = 0; byte < 16; ++byte)
-      gpu->uuid.bytes[byte] = char(byte == 15 ? i : 0xa0 + byte);
+      gpu->uuid.bytes[byte] =
+          char(byte < 15                ? 0xa0 + byte
+               : gpu->settings.uuid < 0 ? int(i)
+                                        : gpu->settings.uuid);
     std::string hex;
     for (unsigned char byte : gpu->uuid.bytes)
       hex += fmt::format("{:02x}", byte);

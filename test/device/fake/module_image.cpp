@@ -18,6 +18,10 @@ int newestPtx(int driverVersion) {
   return 10 * (major - 4) + (major == 12 && minor > 6 ? minor - 1 : minor);
 }
 
+/// Returns the newest ABI of cubins that a driver takes: ptxas 12.9 writes 7,
+/// and 13.0 writes 8.
+int newestAbi(int driverVersion) { return driverVersion >= 13000 ? 8 : 7; }
+
 /// Returns the text after a directive that begins a line, or null.
 const char *findDirective(const char *text, const char *directive) {
   for (const char *at = text; (at = std::strstr(at, directive)); ++at)
@@ -34,6 +38,8 @@ ModuleImage::ModuleImage(const void *image, const GpuSettings &gpu,
   bool isCubin = std::memcmp(bytes, ELFMAG, SELFMAG) == 0;
   if (isCubin && !settings.acceptsCubin)
     refuse(DriverResult::noBinaryForGpu);
+  if (isCubin && bytes[EI_ABIVERSION] > newestAbi(settings.driverVersion))
+    refuse(DriverResult::invalidImage);
   if (isCubin)
     readCubin(bytes);
   else

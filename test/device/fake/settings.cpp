@@ -65,6 +65,8 @@ bool set(GpuSettings &gpu, std::string_view key, std::string_view value) {
     return parseCapability(value, gpu);
   if (key == "memory")
     return parseBytes(value, gpu.memoryBytes);
+  if (key == "uuid")
+    return parse(value, gpu.uuid) && gpu.uuid >= 0 && gpu.uuid < 256;
   return key == "sms" && parse(value, gpu.multiprocessors);
 }
 
@@ -138,12 +140,14 @@ Plant readPlant(std::string_view text) {
   if (parts.size() == 2) {
     for (auto [word, kind] : {std::pair{"drop-wait", Kind::dropWait},
                               {"drop-record", Kind::dropRecord},
+                              {"own-uuid", Kind::ownUuid},
                               {"swap-nccl", Kind::swapNccl},
                               {"host-read", Kind::hostRead}}) {
       if (parts[0] != word)
         continue;
       plant.kind = kind;
       isKnown = parse(parts[1], plant.number);
+      plant.number += kind == Kind::ownUuid; // GPUs are counted from 0
     }
   } else if (parts.size() == 3) {
     plant.kind = Kind::dropLaunch;
@@ -159,7 +163,7 @@ Plant readPlant(std::string_view text) {
     throw std::runtime_error(fmt::format(
         "PPOPT_FAKE_CUDA_PLANT: '{}' is not drop-wait:N, drop-record:N, "
         "swap-nccl:N, host-read:N or fail:SYMBOL:N:CODE with N counted from 1, "
-        "or drop-launch:KERNEL:GPU",
+        "or own-uuid:GPU, or drop-launch:KERNEL:GPU",
         text));
   return plant;
 }

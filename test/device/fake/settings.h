@@ -18,6 +18,7 @@ struct GpuSettings {
   int major = 9, minor = 0; ///< of its compute capability
   size_t memoryBytes = size_t(2) << 30;
   int multiprocessors = 132;
+  int uuid = -1; ///< the last byte of its UUID; -1: its number
 
   /// The most bytes of shared memory that a block may ask for.
   int mostSharedBytes() const;
@@ -31,6 +32,7 @@ struct Plant {
     swapNccl,
     hostRead,
     dropLaunch,
+    ownUuid,
     fail
   };
   Kind kind = Kind::fail;

@@ -77,13 +77,14 @@ def sum_in_place(nccl, gpu, communicator, rank, ranks, count):
 
 def one_rank(is_fake):
     gpu, nccl = Gpu(), Nccl()
-    communicator = ctypes.c_void_p()
+    communicator, free = ctypes.c_void_p(), gpu.memory()[0]
     begin = time.perf_counter()
     nccl.require("ncclCommInitRank", ctypes.byref(communicator), 1, nccl.unique_id(), 0)
     found = {"version": nccl.version(), "init_seconds": None if is_fake else time.perf_counter() - begin}
     count = 1000 if is_fake else COUNT
     wrong, memory = sum_in_place(nccl, gpu, communicator, 0, 1, count)
-    found.update(elements=count, wrong_elements=wrong)
+    # What a communicator takes without connections; runtime/include/ppopt/nccl_memory.h reserves for these.
+    found.update(elements=count, wrong_elements=wrong, taken_bytes=free - gpu.memory()[0] - 4 * count)
     if not is_fake:
         begin = time.perf_counter()
         for _ in range(REPEATS):
@@ -137,7 +138,7 @@ def run(context):
 
 def lines(found):
     if one := found.get("one"):
-        yield (f"NCCL {one['version']}: one rank sums {one['elements']:,} elements, {one['wrong_elements']} wrong"
+        yield (f"NCCL {one['version']}: one rank sums {one['elements']:,} elements, {one['wrong_elements']} wrong; {one['taken_bytes'] / 2**20:.0f} MiB taken"
                + (f"; init {one['init_seconds']:.2f} s, all-reduce {one['all_reduce_us']:.0f} us" if one["init_seconds"] else ""))
     if two := found.get("two"):
         yield "two ranks on one GPU: " + " / ".join(two["answers"])

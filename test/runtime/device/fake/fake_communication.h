@@ -32,6 +32,9 @@ public:
 
   std::string describe() const override { return inner.describe(); }
   device::CommunicatorId makeId() override { return inner.makeId(); }
+  void requireMemory(int64_t communicators) override {
+    inner.requireMemory(communicators);
+  }
   int join(const device::CommunicatorId &id, int ranks, int rank) override;
   void collective(device::Stream stream, int communicator,
                   geometry::Collective kind, comm::ElementType type,
