@@ -28,7 +28,9 @@ struct Plant {
   enum class Kind {
     dropWait,
     dropRecord,
+    dropGraphDestroy,
     swapNccl,
+    loneAborts,
     hostRead,
     dropLaunch,
     fail
