@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ppopt::cuda {
@@ -173,6 +174,8 @@ private:
     std::unique_ptr<LibraryMatmul> library;
   };
 
+  /// One that is in flight goes on to its end.
+  void destroyGraphs() noexcept;
   void enter() const { gpu.enter(); }
   void require(DriverResult result, const std::string &what) const {
     if (result != DriverResult::success)
@@ -206,8 +209,7 @@ CudaDevice::~CudaDevice() {
   driver.contextSetCurrent(gpu.handle());
   for (Stream stream : streams)
     driver.streamSynchronize(stream);
-  for (GraphExec graph : graphs)
-    driver.graphExecDestroy(graph);
+  destroyGraphs();
   nccl.reset();
   matmuls.clear();
   blas.reset();
@@ -220,6 +222,12 @@ CudaDevice::~CudaDevice() {
     driver.memFreeHost(each);
   for (DeviceMemory each : memory)
     driver.memFree(each);
+}
+
+void CudaDevice::destroyGraphs() noexcept {
+  driver.contextSetCurrent(gpu.handle());
+  for (GraphExec graph : std::exchange(graphs, {}))
+    driver.graphExecDestroy(graph);
 }
 
 std::string CudaDevice::describe() const {
@@ -392,9 +400,10 @@ void CudaDevice::use(int matmul, const device::MatmulAlignment &alignment,
 
 device::Communication *CudaDevice::communication() {
   if (!nccl)
-    nccl.emplace(gpu, [this](device::Stream stream) {
-      return streams[size_t(stream.index)];
-    });
+    nccl.emplace(
+        gpu,
+        [this](device::Stream stream) { return streams[size_t(stream.index)]; },
+        [this] { destroyGraphs(); });
   return &*nccl;
 }
 
