@@ -38,10 +38,8 @@ public:
         buckets_(rank_, settings_), steps_(trainers_, first_) {}
   ~AsynchronousLoop() override { rank_.serving = nullptr; }
 
-  /// Returns the exit status.
-  int run();
-
 private:
+  int runSteps() override;
   int64_t nextAgreement(int64_t stepsDone) const;
   int stopEarly(int signal, int64_t stepsDone);
   void runRound(int64_t stepsDone, int64_t end);
@@ -80,7 +78,7 @@ int64_t AsynchronousLoop::nextAgreement(int64_t stepsDone) const {
   return next;
 }
 
-int AsynchronousLoop::run() {
+int AsynchronousLoop::runSteps() {
   start();
   std::vector<int64_t> agreements; // tickets
   for (int64_t done = first_; done < last_;)

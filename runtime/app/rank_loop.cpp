@@ -9,6 +9,7 @@
 #include "base/stop_signals.h"
 #include "executor/devices.h"
 #include "executor/initialize.h"
+#include "executor/matmul_uses.h"
 #include "executor/messages.h"
 #include "executor/philox.h"
 #include "generate/generate.h"
@@ -81,6 +82,16 @@ RankLoop::RankLoop(const Job &job, const CompiledProgram &compiled,
     checkpoints_.emplace(rank_, job, progress_ ? &*progress_ : nullptr);
 }
 
+int RankLoop::run() {
+  try {
+    return runSteps();
+  } catch (...) {
+    if (rank_.transport)
+      rank_.transport->tellFailure();
+    throw;
+  }
+}
+
 void RankLoop::start() {
   prefetch(first_);
   if (!options_.trace.empty()) {
@@ -102,6 +113,13 @@ void RankLoop::start() {
   std::string tuned;
   if (!options_.tune.empty())
     tuned = tuneMatmuls(rank_, options_.tune);
+  // A thread of this process may wait in the driver until its GPU has done all
+  // that is in flight, and others for the driver. So libraries load their code
+  // before anything in flight waits for other ranks.
+  if (rank_.deviceChannels && rank_.transport->sharesProcess()) {
+    runtime::runMatmulsOnce(rank_);
+    rank_.transport->barrier();
+  }
   takeParameters();
   std::vector<std::string> gpuNotes = collectGpuNotes(rank_);
   if (!progress_)

@@ -37,7 +37,12 @@ public:
            comm::Transport *transport);
   virtual ~RankLoop() = default;
 
+  /// Trains; returns the exit status. Other ranks learn of a failure before
+  /// this one is destroyed.
+  int run();
+
 protected:
+  virtual int runSteps() = 0;
   void publish(runtime::Phase phase) {
     if (board_)
       board_->enter(phase);

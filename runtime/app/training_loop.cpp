@@ -16,8 +16,8 @@ class StepLoop final : public RankLoop {
 public:
   using RankLoop::RankLoop;
 
-  /// Returns the exit status.
-  int run() {
+private:
+  int runSteps() override {
     start();
     for (int64_t step = first_; step < last_; ++step) {
       if (evaluatesAfter(step) && !evaluate(step))
@@ -34,8 +34,6 @@ public:
     }
     return finish();
   }
-
-private:
   void train(int64_t step);
   bool checksReplicasAfter(int64_t stepsDone) const {
     return replicas_ &&

@@ -7,7 +7,7 @@
 
 /// The version of the classes in transport.h as the module sees them. Increment
 /// it with every change to their members or virtual functions.
-#define PPOPT_MPI_MODULE_ABI 2
+#define PPOPT_MPI_MODULE_ABI 3
 
 extern "C" {
 

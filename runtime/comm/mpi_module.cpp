@@ -73,16 +73,14 @@ bool synchronousSends() {
 /// Returns when all ranks are done.
 int runBody(Transport &transport, ProcessWatch &watch,
             const std::function<int(Transport &)> &body) {
+  transport.tellFailuresBy(
+      [&](const std::string &reason) { watch.fail(reason); });
   try {
     int status = body(transport);
     transport.barrier();
     return status;
-  } catch (const RankFailure &failure) {
-    watch.fail(failure.reason());
-  } catch (const std::exception &failure) {
-    watch.fail(failure.what());
   } catch (...) {
-    watch.fail("unknown exception");
+    watch.fail(describeFailure());
   }
 }
 

@@ -162,6 +162,12 @@ public:
     throw RankFailure(*failure);
   }
 
+  /// Returns what RankFailure says; empty if no rank has failed.
+  std::string describeFailed() {
+    std::lock_guard<std::mutex> guard(failureLock);
+    return failure ? failure->what() : "";
+  }
+
   bool hasFinished(int rank) const { return finished[rank].load(); }
 
   void barrier(int rank) {
@@ -423,20 +429,13 @@ void runRank(World &world, int rank, int size,
              const std::function<void(Transport &)> &body) {
   try {
     ThreadTransport transport(world, rank, size);
+    transport.tellFailuresBy(
+        [&](const std::string &reason) { world.fail(rank, reason); });
     try {
       body(transport);
     } catch (...) {
       // The others must stop before this rank's transport is destroyed.
-      std::string why = "unknown exception";
-      try {
-        throw;
-      } catch (const RankFailure &failure) {
-        why = failure.reason();
-      } catch (const std::exception &error) {
-        why = error.what();
-      } catch (...) {
-      }
-      world.fail(rank, why);
+      world.fail(rank, describeFailure());
       return;
     }
     world.finish(rank);
@@ -452,7 +451,7 @@ void runThreadRanks(int ranks, const std::function<void(Transport &)> &body) {
     throw std::invalid_argument("cannot run " + std::to_string(ranks) +
                                 " ranks");
   World world(ranks);
-  ThreadWatch watch(world.activities());
+  ThreadWatch watch(world.activities(), [&] { return world.describeFailed(); });
   std::vector<std::thread> threads;
   for (int rank = 1; rank < ranks; ++rank) {
     try {

@@ -26,8 +26,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ppopt::comm {
@@ -45,6 +47,19 @@ private:
   int failedRank;
   std::string text;
 };
+
+/// Returns the reason of a rank's failure: of the exception that is handled.
+inline std::string describeFailure() {
+  try {
+    throw;
+  } catch (const RankFailure &failure) {
+    return failure.reason();
+  } catch (const std::exception &error) {
+    return error.what();
+  } catch (...) {
+    return "unknown exception";
+  }
+}
 
 /// A transfer in flight. Empty if it was never started, or after test() or
 /// wait() has seen its completion. Belongs to the transport that returned it.
@@ -157,6 +172,19 @@ public:
   /// body.
   [[noreturn]] virtual void abort(const std::string &reason) = 0;
 
+  /// Tells the other ranks of the exception that is handled, at once instead of
+  /// when it leaves the rank's body: what is destroyed until then may wait for
+  /// them. The first failure of a job counts. If ranks are processes, this one
+  /// ends.
+  void tellFailure() {
+    if (failureTeller)
+      failureTeller(describeFailure());
+  }
+  /// For who runs the ranks.
+  void tellFailuresBy(std::function<void(const std::string &reason)> teller) {
+    failureTeller = std::move(teller);
+  }
+
   /// Makes room for `requests` more transfers in flight at once. Called before
   /// the first step. A post that finds the pool full throws std::length_error.
   virtual void reserve(int requests) = 0;
@@ -197,6 +225,7 @@ private:
 
   int myRank;
   int rankCount;
+  std::function<void(const std::string &reason)> failureTeller;
   TrafficCounters traffic;
   Activity &theActivity;
 };

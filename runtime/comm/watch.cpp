@@ -22,6 +22,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kPeriod{250};
 /// Time limits for ranks to answer, or to receive the end.
 constexpr milliseconds kForWords{2000}, kForRankZero{4000}, kForTheEnd{2000};
+/// Time limit for the other threads to end after a failure.
+constexpr milliseconds kForThreads{5000};
 
 /// Does not use stdio: the training thread may hold its locks in a write that
 /// nobody reads. Text that does not fit into standard error within a second is
@@ -64,8 +66,10 @@ bool Patience::isLost(const Activity &activity) const {
 // Threads
 //===----------------------------------------------------------------------===//
 
-ThreadWatch::ThreadWatch(Activities activities)
-    : activities(std::move(activities)), thread([this] { run(); }) {}
+ThreadWatch::ThreadWatch(Activities activities,
+                         std::function<std::string()> failure)
+    : activities(std::move(activities)), failure(std::move(failure)),
+      thread([this] { run(); }) {}
 
 ThreadWatch::~ThreadWatch() {
   {
@@ -79,7 +83,15 @@ ThreadWatch::~ThreadWatch() {
 void ThreadWatch::run() {
   SignalsBlocked blocked;
   std::unique_lock<std::mutex> guard(lock);
+  milliseconds sinceFailure{0}; // in which the watch could run
   while (!wake.wait_for(guard, kPeriod, [&] { return ends; })) {
+    if (std::string reason = failure(); !reason.empty()) {
+      sinceFailure += kPeriod;
+      if (sinceFailure < kForThreads)
+        continue;
+      print("error: " + reason + "\n");
+      endProcess();
+    }
     patience.look();
     for (const auto &[rank, activity] : activities) {
       if (!patience.isLost(*activity))

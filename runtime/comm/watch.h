@@ -24,6 +24,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -46,17 +47,20 @@ private:
   Clock::time_point since = Clock::now(), last = since;
 };
 
-/// For ranks that are threads of this process: watches only their waits. The
-/// activities must outlive it.
+/// For ranks that are threads of this process: watches their waits, and ends
+/// the process if threads do not end after a failure, such as one that waits
+/// for the failed rank in a library. The activities must outlive it. `failure`
+/// returns the reason of a failure, or "".
 class ThreadWatch {
 public:
-  explicit ThreadWatch(Activities activities);
+  ThreadWatch(Activities activities, std::function<std::string()> failure);
   ~ThreadWatch();
 
 private:
   void run();
 
   const Activities activities;
+  const std::function<std::string()> failure;
   Patience patience;
   std::mutex lock;
   std::condition_variable wake;

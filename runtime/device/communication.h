@@ -58,8 +58,8 @@ public:
 
   /// Throws Error if an operation has failed. Does not block.
   virtual void throwIfFailed() = 0;
-  /// Ends what is in flight, on this rank only; nothing works after it. For
-  /// destructors after a failure.
+  /// Ends what is in flight, on this rank only; nothing works after it, nor do
+  /// graphs of the device. For destructors after a failure.
   virtual void abort() noexcept = 0;
 };
 

@@ -148,8 +148,8 @@ void ppopt_matmul(ppopt_rank *rank, int32_t matmul, const void *a,
                   const void *b, void *c, void *workspace) {
   using device::DevicePointer;
   if (rank->dryRun) {
-    rank->dryRun->push_back(
-        {matmul, DevicePointer(a), DevicePointer(b), DevicePointer(c)});
+    rank->dryRun->push_back({matmul, DevicePointer(a), DevicePointer(b),
+                             DevicePointer(c), DevicePointer(workspace)});
     return;
   }
   perform(*rank, TracedCall::matmul, matmul,

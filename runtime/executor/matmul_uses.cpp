@@ -4,6 +4,7 @@
 
 #include "executor/rank.h"
 
+#include <set>
 #include <vector>
 
 namespace ppopt::runtime {
@@ -41,6 +42,22 @@ MatmulUses findMatmulUses(ppopt_rank &rank) {
   add(rank.actions, 1);
   add(rank.evalActions, 0);
   return uses;
+}
+
+void runMatmulsOnce(ppopt_rank &rank) {
+  const device::MatmulLibrary *library = rank.device->matmulLibrary();
+  if (!library)
+    return;
+  std::set<MatmulUse> done;
+  for (const auto *actions : {&rank.actions, &rank.evalActions})
+    for (const MatmulCall &call : listCalls(rank, *actions))
+      if (library->computes(call.matmul) &&
+          done.insert({call.matmul, library->alignmentOf(call.matmul, call.a,
+                                                         call.b, call.c)})
+              .second)
+        rank.device->matmul(rank.compute, call.matmul, call.a, call.b, call.c,
+                            call.workspace);
+  rank.device->synchronize(rank.compute);
 }
 
 } // namespace ppopt::runtime

@@ -33,6 +33,10 @@ using MatmulUses = std::map<MatmulUse, int64_t>;
 /// device has a matmul library.
 MatmulUses findMatmulUses(ppopt_rank &rank);
 
+/// Runs each of them once, if the rank's device has a matmul library. Call it
+/// while all memory is zero, which it stays.
+void runMatmulsOnce(ppopt_rank &rank);
+
 } // namespace ppopt::runtime
 
 #endif // PPOPT_RUNTIME_EXECUTOR_MATMUL_USES_H

@@ -77,7 +77,7 @@ struct PlaceMemory {
 /// A call of ppopt_matmul.
 struct MatmulCall {
   int32_t matmul;
-  device::DevicePointer a, b, c;
+  device::DevicePointer a, b, c, workspace;
 };
 
 struct RankOptions {

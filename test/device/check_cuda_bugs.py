@@ -4,6 +4,7 @@
 The libraries are those of test/device/fake. For races the fake device (docs/adding-a-device.md) wraps the GPU: it knows the order that streams and
 events give, and the bytes of each operation, those of NCCL included."""
 import functools
+import json
 import os
 import pathlib
 import re
@@ -137,6 +138,58 @@ def check_unseen_uuids(programs, fake):
     expect_failure(failure, "Duplicate GPU detected: rank 0 and rank 1 are both on")
 
 
+def errors_of(failure):
+    assert failure, "the run ends well"
+    return re.findall(r"(?:^|status \d+: )(error: .*)", failure, re.M)
+
+
+def check_failing_thread(programs, fake, directory):
+    """A rank fails in step 2 of 3 and others wait for it on their GPUs, where operations of one communicator wait in a stream for those of another one. All
+    end, with the reason. If each communicator is aborted by itself, the library waits for ever."""
+    def train(name, *plants, **others):
+        return programs.train(fake, "gpt", PIPELINE, RUN, seed=1, name=name, PPOPT_FAKE_CUDA_PLANT=",".join(plants), **others)
+    report = os.path.join(directory, "launches.jsonl")
+    train("complete", PPOPT_FAKE_CUDA_REPORT=report)
+    (calls,) = count_calls(report)
+    # Which rank fails depends on threads, and so does whether the others have come to their step 2.
+    for share in (0.5, 0.45, 0.55, 0.4):
+        fails = f"fail:cuLaunchKernel:{int(share * calls['cuLaunchKernel'])}:719"
+        errors = errors_of(failure_of(lambda: train(f"fails{share}", fails)))
+        assert len(errors) == 1 and re.match(r"error: rank (\d): GPU \1 \(Fake GPU\): launching kernel \w+: unspecified launch failure", errors[0]), errors
+        failure = failure_of(lambda: train(f"alone{share}", fails, "lone-aborts"))
+        if "fake CUDA" in failure:
+            break
+    expect_failure(failure, r"fake CUDA: deadlock: (?s:.*)ncclCommAbort of rank \d of communicator \d \(GPU \d\) waits for its last operation")
+
+
+def count_calls(report):
+    """Of each process."""
+    with open(report) as file:
+        return [json.loads(line)["calls"] for line in file]
+
+
+def check_end_with_graph(programs, fake, directory):
+    """What ranks that are processes, whose steps are graphs, do at their end: graphs are destroyed before communicators, also where these are aborted;
+    and after a failure the reason is told before anything is destroyed."""
+    plan, report = StagePlan(1, 1, 2, zero=1), os.path.join(directory, "calls.jsonl")
+
+    def train(name, *plants, **others):
+        return programs.train(fake, "gpt", plan, RUN, "mpirun", seed=1, name=name, PPOPT_FAKE_CUDA_PLANT=",".join(plants), **others)
+    good = train("graph", PPOPT_FAKE_CUDA_REPORT=report)
+    one, other = (calls["cuEventRecord"] for calls in count_calls(report))
+    assert one == other, (one, other)
+    expect_failure(failure_of(lambda: train("kept", "drop-graph-destroy:1")),
+                   r"fake CUDA: deadlock: ncclCommDestroy of rank \d .* waits until the instantiated graph 0x\w+ is destroyed")
+    os.remove(report)
+    # The last event is that after which communicators are destroyed.
+    aborted = train("aborted", f"fail:cuEventRecord:{one}:719", PPOPT_FAKE_CUDA_REPORT=report)
+    expect_same_bits(aborted, good, "with communicators aborted and destroyed")
+    assert all(calls.get("ncclCommAbort") and "ncclCommDestroy" not in calls for calls in count_calls(report)), count_calls(report)
+    # Whatever was destroyed here would wait for ever.
+    errors = errors_of(failure_of(lambda: train("told", f"fail:cuEventRecord:{one - 1}:719", "drop-graph-destroy:1")))
+    assert len(errors) == 1 and re.match(r"error: rank \d: GPU \d \(Fake GPU\): recording an event: unspecified launch failure", errors[0]), errors
+
+
 def main():
     harness = Harness("cuda_bugs")
     fake, wrapper = Fake(harness.args.build), check_fake.Fake(harness.args.build)
@@ -150,7 +203,9 @@ def main():
                        ("NCCL called in another order on one rank", functools.partial(check_other_order, programs, fake)),
                        ("the host reads within a step", functools.partial(check_host_read, programs, fake)),
                        ("equal UUIDs not seen", functools.partial(check_unseen_uuids, programs, fake)),
-                       ("a rank misses hold", functools.partial(check_missed_hold, programs, fake))])
+                       ("a rank misses hold", functools.partial(check_missed_hold, programs, fake)),
+                       ("a rank fails: communicators are aborted", functools.partial(check_failing_thread, programs, fake, directory)),
+                       ("graphs at the end", functools.partial(check_end_with_graph, programs, fake, directory))])
     return harness.finish()
 
 

@@ -16,16 +16,18 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), HERE]
-from measure import executables  # noqa: E402
-from measure.context import Failed  # noqa: E402
+from measure import executables, nccl_rates  # noqa: E402
+from measure.context import Context, Failed  # noqa: E402
+from measure.launch import find_mpirun  # noqa: E402
 from measure.processes import stat_of  # noqa: E402
-from parts import MOST_SECONDS, PARTS, ncu, sanitizer  # noqa: E402
+from parts import MOST_SECONDS, MOST_SECONDS_OF_SEVERAL, OF_SEVERAL, PARTS, multi, ncu, sanitizer, scaling  # noqa: E402
 from parts import gpt2 as gpt2_part  # noqa: E402
 from support.executable import checked, compile_model, expect_close  # noqa: E402
 from support.results import Harness, Skip  # noqa: E402
 
 # Parts that need what no machine without a GPU has, and what they say.
-SKIPPED = {"sanitizer": "compute-sanitizer is not on PATH", "torch": "torch runs on no fake GPU", "ncu": "ncu is not on PATH"}
+SKIPPED = {"sanitizer": "compute-sanitizer is not on PATH", "torch": "torch runs on no fake GPU", "ncu": "ncu is not on PATH",
+           **dict.fromkeys(OF_SEVERAL, "1 GPU is here, and ranks that use NCCL need one each")}
 LIMITS = [word for name in PARTS for word in ("--limit", f"{name}=300")]  # other tests use the machine too
 
 
@@ -40,12 +42,13 @@ class Bundle:
         with open(os.path.join(self.path, "manifest.json")) as file:
             self.has_kernels = json.load(file)["kernels"] is not None
 
-    def run(self, name, *flags, bundle=None, limits=LIMITS, where=None):
-        """Returns the status, the results, what was printed, and the table. `where`: an environment in which the fake GPU is taken for a real one."""
+    def run(self, name, *flags, bundle=None, limits=LIMITS, where=None, **variables):
+        """Returns the status, the results, what was printed, and the table. `where`: an environment in which the fake GPU is taken for a real one.
+        `variables`: others of the environment."""
         results, bundle = os.path.join(self.folder, name + ".json"), bundle or self.path
         fake = [] if where else ["--fake", self.fake]
         command = [sys.executable, os.path.join(bundle, "run"), bundle, *fake, "--results", results, *limits, *flags]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=where)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=dict(where or os.environ, **variables))
         assert os.path.exists(results), done.stdout + done.stderr
         with open(results) as file, open(results[:-5] + ".txt") as table:
             return done.returncode, json.load(file), done.stdout + done.stderr, table.read()
@@ -152,7 +155,9 @@ def check_usage(bundle):
     listed = run("--list")
     assert listed.returncode == 0 and [line.split()[0] for line in listed.stdout.splitlines()] == list(PARTS), listed.stdout
     large = bundle.change("large", lambda manifest, _: manifest.update(tiny=False))
-    assert sum(part.limit for part in PARTS.values()) <= MOST_SECONDS
+    limits = {name: part.limit for name, part in PARTS.items()}
+    several = sum(limits.pop(name) for name in OF_SEVERAL)
+    assert sum(limits.values()) <= MOST_SECONDS and several <= MOST_SECONDS_OF_SEVERAL
     for words, text in ((["nowhere"], "nowhere is no bundle"), ([bundle.path, "--only", "versions,gtp2"], "--only gtp2: no such part"),
                         ([bundle.path, "--fake", bundle.folder], "there is no libcuda.so.1"), ([bundle.path, "--limit", "gpt2"], "not PART=SECONDS"),
                         ([large, "--fake", bundle.fake], "is not tiny")):
@@ -283,6 +288,56 @@ def check_times(bundle):
         assert text in table, table
 
 
+FOUR_GPUS = {"PPOPT_FAKE_CUDA": "count=4,memory=2GiB"}
+
+
+def check_several(bundle):
+    """Plans on four GPUs, as threads and as processes."""
+    status, results, output, table = bundle.run("several", "--only", ",".join(OF_SEVERAL), **FOUR_GPUS)
+    assert status == 0, output
+    multi, scaling = (results["parts"][name]["found"] for name in OF_SEVERAL)
+    with open(os.path.join(bundle.path, "manifest.json")) as file:
+        manifest = json.load(file)
+    ways = ["threads", *(["processes"] if manifest["mpi"] else [])]
+    assert multi["launchers"] == list(multi["failures"]) == list(scaling["launchers"]) == ways, multi["no_processes"]
+    assert {case["ranks"] for case in multi["cases"].values()} == {2, 4} and len(multi["cases"]) == multi["expected"], multi["cases"]
+    if manifest["mpi"]:
+        assert all(case["same_bits"] for case in multi["cases"].values())
+    for name, failure in multi["failures"].items():
+        assert re.match(rf"error: rank [01]: failure_{name}.bin: was changed while training", failure["errors"][0]), failure
+    assert {line["operation"] for line in multi["rates"]["rates"]} == set(nccl_rates.SHARES), multi["rates"]
+    assert all(list(sizes) == ["1", "2"] for sizes in scaling["launchers"].values()), scaling
+    check_no_times(results["parts"])
+    assert "4 GPUs, ranks as threads" in table and all(len(line) < 100 for line in table.splitlines()), table
+
+
+def check_kept_graph(bundle):
+    """A graph that is destroyed after its communicator."""
+    folder = os.path.join(bundle.folder, "graph")
+    os.mkdir(folder)
+    context = Context({"bundle": bundle.path, "work": folder, "folder": folder, "found": os.path.join(folder, "found.json"), "fake": bundle.fake, "others": {},
+                       "limit": 300})
+    entry = next(each for each in context.manifest["equivalence"] if each["ranks"] == 2)
+    mpirun, why = find_mpirun(context, multi.Gpt(context).executable)
+    if not mpirun:
+        raise Skip(f"only processes have graphs: {why}")
+    mpirun.variables.update(FOUR_GPUS, PPOPT_FAKE_CUDA_PLANT="drop-graph-destroy:1")
+    found = multi.check_case(context, entry, [mpirun])
+    assert re.search(r"ncclCommDestroy of rank \d of .* waits until the instantiated graph", found["wrong"] or ""), found
+
+
+def check_rates():
+    """Figures of several GPUs, as they are printed."""
+    rates = [{"operation": "all-reduce", "bytes": 1 << 20, "bytes_per_second": 123.4e9, "expected_bytes_per_second": 150e9},
+             {"operation": "send and receive", "bytes": 1 << 20, "bytes_per_second": 99e9, "expected_bytes_per_second": None}]
+    text = "\n".join(multi.lines({"gpus": 2, "launchers": ["threads"], "no_processes": "mpirun is not on PATH", "rates": {"rates": rates}}))
+    assert re.search(r"all-reduce +1,048,576 +123\.4 +150\.0\n.*99\.0 +-", text) and "not as processes: mpirun" in text, text
+    one = {"rows": 8, "median_ms": 50.0, "tokens_per_second": 160000.0, "efficiency": 1.0}
+    two = {"rows": 16, "median_ms": 55.0, "tokens_per_second": 290909.0, "efficiency": 0.909}
+    text = "\n".join(scaling.lines({"launchers": {"threads": {"1": one, "2": two}}}))
+    assert re.search(r"threads +2 +16 +55\.00 +290,909 +90\.9", text), text
+
+
 def check_sanitizer(bundle):
     """Each tool runs on each program, and what one reports makes the part fail."""
     first = bundle.change("sanitizer", lambda manifest, _: manifest.update(sanitizer=dict.fromkeys(("bf16", "f32", "bf16_library"), "sanitized_bf16")))
@@ -381,7 +436,7 @@ def check_torch(harness, bundle):
 
 def main():
     harness = Harness("gpu run")
-    for name, check in (("output of compute-sanitizer", check_sanitizer_output), ("output of ncu", check_ncu_output)):
+    for name, check in (("output of compute-sanitizer", check_sanitizer_output), ("output of ncu", check_ncu_output), ("several GPUs' table", check_rates)):
         harness.case(name, check)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
@@ -397,6 +452,7 @@ def main():
                 ("planted: other bits", check_bits), ("planted: a crash", check_crash), ("planted: a hang", check_hang),
                 ("planted: a part that hangs", check_limit),
                 ("planted: a prediction", check_prediction),
+                ("several GPUs", check_several), ("planted: a kept graph", check_kept_graph),
                 ("times", check_times), ("compute-sanitizer", check_sanitizer), ("torch", check_torch_part),
                 ("planted: a kernel's expectation", check_kernel), ("planted: an error", check_error))])
     return harness.finish()

@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ppopt::cuda {
@@ -174,6 +175,8 @@ private:
     std::unique_ptr<LibraryMatmul> library;
   };
 
+  /// One that is in flight goes on to its end.
+  void destroyGraphs() noexcept;
   void enter() const { gpu.enter(); }
   void require(DriverResult result, const std::string &what) const {
     if (result != DriverResult::success)
@@ -207,8 +210,7 @@ CudaDevice::~CudaDevice() {
   driver.contextSetCurrent(gpu.handle());
   for (Stream stream : streams)
     driver.streamSynchronize(stream);
-  for (GraphExec graph : graphs)
-    driver.graphExecDestroy(graph);
+  destroyGraphs();
   nccl.reset();
   matmuls.clear();
   blas.reset();
@@ -221,6 +223,12 @@ CudaDevice::~CudaDevice() {
     driver.memFreeHost(each);
   for (DeviceMemory each : memory)
     driver.memFree(each);
+}
+
+void CudaDevice::destroyGraphs() noexcept {
+  driver.contextSetCurrent(gpu.handle());
+  for (GraphExec graph : std::exchange(graphs, {}))
+    driver.graphExecDestroy(graph);
 }
 
 std::string CudaDevice::describe() const {
@@ -402,9 +410,10 @@ void CudaDevice::use(int matmul, const device::MatmulAlignment &alignment,
 
 device::Communication *CudaDevice::communication() {
   if (!nccl)
-    nccl.emplace(gpu, [this](device::Stream stream) {
-      return streams[size_t(stream.index)];
-    });
+    nccl.emplace(
+        gpu,
+        [this](device::Stream stream) { return streams[size_t(stream.index)]; },
+        [this] { destroyGraphs(); });
   return &*nccl;
 }
 

@@ -35,8 +35,9 @@ NcclType typeOf(comm::ElementType type) {
 
 } // namespace
 
-Nccl::Nccl(const Gpu &gpu, FindStream findStream)
-    : gpu(gpu), api(loadNccl()), findStream(std::move(findStream)) {}
+Nccl::Nccl(const Gpu &gpu, FindStream findStream, DestroyGraphs destroyGraphs)
+    : gpu(gpu), api(loadNccl()), findStream(std::move(findStream)),
+      destroyGraphs(std::move(destroyGraphs)) {}
 
 Nccl::~Nccl() {
   for (Joined &each : communicators)
@@ -157,9 +158,15 @@ void Nccl::throwIfFailed() {
   }
 }
 
+// NCCL waits for the last operation of a communicator, which may come after
+// those of another one in our stream, and then until no graph has operations of
+// the communicator. In a group it first tells all communicators to end.
 void Nccl::abort() noexcept {
+  destroyGraphs();
+  api.groupStart();
   for (const Joined &each : communicators)
     api.commAbort(each.handle);
+  api.groupEnd();
   communicators.clear();
 }
 

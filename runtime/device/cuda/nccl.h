@@ -16,12 +16,15 @@ namespace ppopt::cuda {
 class Nccl final : public device::Communication {
 public:
   using FindStream = std::function<Stream(device::Stream)>;
+  using DestroyGraphs = std::function<void()>;
 
   /// Loads the library. `gpu` must outlive it; `findStream` returns the
-  /// device's streams. Throws MissingDevice if there is no library.
-  Nccl(const Gpu &gpu, FindStream findStream);
+  /// device's streams, and `destroyGraphs` destroys its graphs. Throws
+  /// MissingDevice if there is no library.
+  Nccl(const Gpu &gpu, FindStream findStream, DestroyGraphs destroyGraphs);
   /// Destroys the communicators, in the order in which they were made. All
-  /// ranks do; nothing is in flight, unless abort() was called.
+  /// ranks do; nothing is in flight and no graph is left, unless abort() was
+  /// called.
   ~Nccl() override;
 
   std::string describe() const override;
@@ -51,6 +54,7 @@ private:
   const Gpu &gpu;
   const NcclApi &api;
   const FindStream findStream;
+  const DestroyGraphs destroyGraphs;
   std::vector<Joined> communicators;
 };
 

@@ -389,6 +389,8 @@ BlasResult api_matmul(BlasHandle handle, MatmulDesc desc, const void *alpha,
         dBytes < cBytes + extent(shape.c))
       refuseBlas(BlasResult::invalidValue, "{}: C and D overlap",
                  nameOf(shape));
+    machine.loadCode(
+        context, fmt::format("{}, {}", nameOf(shape), fake::nameOf(data.kind)));
     ++machine.counters.matmuls;
     ++machine.counters
           .algorithms[context.name() + " " + fake::nameOf(data.kind)];

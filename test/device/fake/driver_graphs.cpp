@@ -70,6 +70,24 @@ void checkNotCapturing(const char *symbol) {
     }
 }
 
+std::optional<GraphName> findGraphOf(const void *owner) {
+  Machine &machine = Machine::get();
+  auto findIn = [&](const auto &handles,
+                    const char *type) -> std::optional<GraphName> {
+    for (const auto &[handle, graph] : handles.objects)
+      for (const Node &node : graph->nodes)
+        if (node.work->owner == owner)
+          return GraphName{
+              fmt::format("the {} {}", type, static_cast<const void *>(handle)),
+              graph->thread};
+    return std::nullopt;
+  };
+  if (std::optional<GraphName> exec =
+          findIn(machine.graphExecs, "instantiated graph"))
+    return exec;
+  return findIn(machine.graphs, "graph");
+}
+
 void checkNotCaptured(FakeStream &stream, const char *symbol) {
   if (!stream.capture)
     return;
@@ -147,6 +165,7 @@ DriverResult api_streamEndCapture(Stream handle, Graph *graph) {
              "{} does not wait for what {} does last", stream.name(), name);
     auto result = std::make_unique<FakeGraph>();
     result->nodes = std::move(capture->nodes);
+    result->thread = threadNumber();
     *graph = machine.graphs.add(std::move(result));
   });
 }
@@ -160,6 +179,7 @@ DriverResult api_graphInstantiate(GraphExec *exec, Graph graph,
       refuse(DriverResult::invalidValue, "flags is {}, not 0", flags);
     auto result = std::make_unique<FakeGraphExec>();
     result->nodes = machine.graphs.at(graph, "graph").nodes;
+    result->thread = threadNumber();
     *exec = machine.graphExecs.add(std::move(result));
   });
 }
@@ -198,10 +218,15 @@ DriverResult api_graphLaunch(GraphExec handle, Stream streamHandle) {
   });
 }
 
+// A launch that has not ended goes on to its end.
 DriverResult api_graphExecDestroy(GraphExec exec) {
   return callDriver(symbol_graphExecDestroy, [&](Machine &machine) {
     machine.current();
+    if (machine.isDropped(Plant::Kind::dropGraphDestroy,
+                          symbol_graphExecDestroy))
+      return;
     machine.graphExecs.remove(exec, "instantiated graph");
+    machine.notify();
   });
 }
 
@@ -209,6 +234,7 @@ DriverResult api_graphDestroy(Graph graph) {
   return callDriver(symbol_graphDestroy, [&](Machine &machine) {
     machine.current();
     machine.graphs.remove(graph, "graph");
+    machine.notify();
   });
 }
 

@@ -31,12 +31,23 @@ struct Capture {
 
 struct FakeGraph {
   std::vector<Node> nodes;
+  int64_t thread = 0; ///< that made it
 };
 
 struct FakeGraphExec {
   std::vector<Node> nodes;
+  int64_t thread = 0;             ///< that made it
   std::vector<OperationRef> last; ///< of the last launch
 };
+
+/// A graph, instantiated or not.
+struct GraphName {
+  std::string text; ///< "the instantiated graph 0x56000010"
+  int64_t thread = 0;
+};
+
+/// Returns a graph that has work of an owner, if there is one.
+PPOPT_FAKE_EXPORT std::optional<GraphName> findGraphOf(const void *owner);
 
 /// Refuses a call that must not be made while this thread captures, and makes
 /// the capture invalid.

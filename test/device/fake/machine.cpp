@@ -200,8 +200,33 @@ void Machine::enqueue(FakeStream &stream, WorkRef work) {
   enqueue({&stream}, {std::move(work)});
 }
 
+void Machine::loadCode(FakeContext &context, const std::string &code) {
+  if (!context.loaded.insert(code).second)
+    return;
+  bool isShared =
+      std::count_if(contexts.begin(), contexts.end(),
+                    [](const auto &each) { return !each->isReleased; }) > 1;
+  if (!isShared)
+    return;
+  awaitDriver();
+  loader = threadNumber();
+  drain(context, fmt::format("thread {} has the driver, which loads the code "
+                             "of {} once all that {} was given is done",
+                             loader, code, context.name()));
+  loader = 0;
+  notify();
+}
+
+/// Waits until no other thread has the driver.
+void Machine::awaitDriver() {
+  while (loader && loader != threadNumber())
+    wait(fmt::format("thread {} waits for the driver, which thread {} has",
+                     threadNumber(), loader));
+}
+
 void Machine::enqueue(const std::vector<FakeStream *> &joined,
                       const std::vector<WorkRef> &works) {
+  awaitDriver();
   std::string where;
   std::vector<OperationRef> tail;
   std::vector<int> captureTail;
@@ -343,14 +368,15 @@ void Machine::see(Operation &first) {
   }
 }
 
-void Machine::runUntil(const std::vector<OperationRef> &wanted) {
+void Machine::runUntil(const std::vector<OperationRef> &wanted,
+                       const std::string &what) {
   auto isDone = [&] {
     return std::all_of(wanted.begin(), wanted.end(),
                        [](const OperationRef &each) { return each->isDone; });
   };
   while (!isDone())
     if (!operations.runOne())
-      wait("");
+      wait(what);
 }
 
 void Machine::synchronize(FakeContext &context,
@@ -364,12 +390,12 @@ void Machine::synchronize(FakeContext &context,
     throw Failure{context.error, ""};
 }
 
-void Machine::drain(FakeContext &context) {
+void Machine::drain(FakeContext &context, const std::string &what) {
   std::vector<OperationRef> own;
   for (const OperationRef &operation : operations.pending())
     if (operation->context == &context)
       own.push_back(operation);
-  runUntil(own);
+  runUntil(own, what);
 }
 
 //===----------------------------------------------------------------------===//
@@ -412,6 +438,8 @@ void Machine::wait(const std::string &what) {
     die(fmt::format("nothing can run for {} seconds:{}", settings.patience,
                     describePending()));
 }
+
+void Machine::waitForever(const std::string &what) { die("deadlock: " + what); }
 
 bool Machine::waitUntil(std::chrono::steady_clock::time_point deadline) {
   if (isChanged)

@@ -19,6 +19,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #define PPOPT_FAKE_EXPORT __attribute__((visibility("default")))
 
@@ -59,6 +60,7 @@ struct FakeContext {
   int error = 0;
   bool isReleased = false;
   ppopt::fake::LastOperations last;
+  std::set<std::string> loaded; ///< code
 
   std::string name() const { return fmt::format("GPU {}", gpu->number); }
 };
@@ -181,13 +183,22 @@ public:
   /// The host knows then that they are.
   void synchronize(FakeContext &context,
                    const std::vector<OperationRef> &wanted);
+  /// Runs operations until these are done. `what`: who waits for them.
+  void runUntil(const std::vector<OperationRef> &wanted,
+                const std::string &what = "");
   /// Runs operations until no operation of the context is left.
-  void drain(FakeContext &context);
+  void drain(FakeContext &context, const std::string &what = "");
   /// Says that an operation of the context failed.
   void fail(FakeContext &context, DriverResult code,
             const std::string &message);
   /// Lets an operation run for which something else was a blocker.
   void unblock(const OperationRef &operation);
+
+  /// The driver loads code that an operation of the context needs, when it is
+  /// first enqueued. If other threads of the process have GPUs, it waits for
+  /// all that this GPU was given, and they wait for the driver. `code`: whose
+  /// it is.
+  void loadCode(FakeContext &context, const std::string &code);
 
   /// Something changed for which threads may wait.
   void notify();
@@ -195,7 +206,10 @@ public:
   /// if nothing can change any more, or does within the patience. `what`: who
   /// waits for what; empty where pending operations say it.
   void wait(const std::string &what);
-  /// Likewise; returns false if nothing changed until then. Such a thread does
+  /// Ends the process where the calling thread would wait for what it alone
+  /// could do.
+  [[noreturn]] void waitForever(const std::string &what);
+  /// As wait(); returns false if nothing changed until then. Such a thread does
   /// not count as one that waits for others that are known.
   bool waitUntil(std::chrono::steady_clock::time_point deadline);
   /// How long to wait for others.
@@ -230,11 +244,12 @@ private:
   void end(int status);
   void writeReport() const;
   void perform(Operation &operation);
-  void runUntil(const std::vector<OperationRef> &wanted);
   void see(Operation &operation);
+  void awaitDriver();
 
   std::mutex lock;
   std::condition_variable changed;
+  int64_t loader = 0;     ///< the thread in loadCode(), or 0
   bool isChanged = false; ///< and nobody has been told
   int64_t changes = 0;    ///< that were told
 };

@@ -96,17 +96,28 @@ NcclResult api_commInitRank(Communicator *handle, int ranks, CommunicatorId id,
 NcclResult api_commDestroy(Communicator handle) {
   return callNccl(symbol_commDestroy, [&](Machine &machine, Nccl &nccl) {
     checkNotCapturing(symbol_commDestroy);
-    LocalRank &local = *nccl.at(handle).member().local;
+    FakeCommunicator communicator = nccl.at(handle);
+    LocalRank &local = *communicator.member().local;
     local.owner = threadNumber();
     if (local.last && !local.context->error && !local.context->isReleased)
       machine.synchronize(*local.context, {local.last});
+    nccl.awaitGraphs(communicator, symbol_commDestroy);
     nccl.leave(handle, Presence::destroyed);
   });
 }
 
+// What the communicator has in flight is told to end at once. In a group NCCL
+// waits at its end, when all communicators of the group are told.
 NcclResult api_commAbort(Communicator handle) {
-  return callNccl(symbol_commAbort, [&](Machine &, Nccl &nccl) {
+  return callNccl(symbol_commAbort, [&](Machine &machine, Nccl &nccl) {
+    FakeCommunicator communicator = nccl.at(handle);
+    communicator.member().local->owner = threadNumber();
     nccl.leave(handle, Presence::aborted);
+    if (threadGroup().depth > 0 &&
+        !machine.isPlanted(Plant::Kind::loneAborts, 1))
+      threadGroup().aborted.push_back(communicator);
+    else
+      nccl.awaitEnd({communicator}, symbol_commAbort);
   });
 }
 
@@ -179,6 +190,7 @@ NcclResult api_groupEnd() {
     if (--own.depth > 0)
       return;
     ThreadGroup group = std::exchange(own, {});
+    nccl.awaitEnd(group.aborted, symbol_commAbort);
     if (group.error != NcclResult::success)
       throw NcclFailure{group.error, ""};
     nccl.awaitRanks(group.joining);

@@ -413,30 +413,16 @@ TEST(NcclErrors, ADestroyedCommunicator) {
       runBroken(1,
                 [](Rank &rank) {
                   DeviceMemory memory = rank.put(std::vector<int>(8, 1));
-                  Graph graph = nullptr;
-                  GraphExec exec = nullptr;
-                  PPOPT_MUST(driver().streamBeginCapture(
-                      rank.stream, CaptureMode::threadLocal));
-                  PPOPT_MUST(allReduce(rank, memory, 4));
-                  PPOPT_MUST(driver().streamEndCapture(rank.stream, &graph));
-                  PPOPT_MUST(driver().graphInstantiate(&exec, graph, 0));
                   PPOPT_MUST(nccl().commDestroy(rank.communicator));
                   expectResult(allReduce(rank, memory, 4),
                                NcclResult::invalidArgument);
                   expectResult(nccl().commDestroy(rank.communicator),
                                NcclResult::invalidArgument);
-                  driver().graphLaunch(exec, rank.stream);
-                  check(driver().streamSynchronize(rank.stream) !=
-                            DriverResult::success,
-                        "the graph ran");
                 }),
       0,
       {"ncclAllReduce: 0x7[0-9a-f]* is no communicator, or one that is "
        "destroyed",
-       "ncclCommDestroy: 0x7[0-9a-f]* is no communicator",
-       "start of ncclAllReduce of 4 i32 \\(sum\\), rank 0 of communicator 1 "
-       "\\(operation 2 of stream 1 of GPU 0, in the graph that is operation 3 "
-       "of stream 1 of GPU 0\\): the communicator is destroyed"});
+       "ncclCommDestroy: 0x7[0-9a-f]* is no communicator"});
 }
 
 TEST(NcclErrors, AnAbortEndsOperations) {

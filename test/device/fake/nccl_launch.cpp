@@ -254,6 +254,7 @@ void launch(RankGroup &group, int rank, std::vector<Part> parts,
   start->run = [=] { shared->start(); };
   end->onEnqueue = [=](const OperationRef &op) { shared->attach(op); };
   end->run = [=] { shared->end(); };
+  start->owner = end->owner = group.members[rank].local.get();
   Machine::get().enqueue(streams, {start, end});
 }
 

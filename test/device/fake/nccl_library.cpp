@@ -7,6 +7,8 @@
 
 #include "fake/nccl_library.h"
 
+#include "fake/graphs.h"
+
 #include <algorithm>
 #include <unistd.h>
 
@@ -171,6 +173,37 @@ void Nccl::leave(Communicator handle, Presence how) {
     checkUsable(group);
 }
 
+// Of a graph that is in flight, awaitEnd() waits for the operations.
+void Nccl::awaitGraphs(const FakeCommunicator &communicator,
+                       const char *symbol) {
+  const RankGroup &group = *communicator.group;
+  const void *owner = communicator.member().local.get();
+  while (std::optional<GraphName> graph = findGraphOf(owner)) {
+    std::string what = fmt::format(
+        "{} of {} waits until {} is destroyed, which has its operations",
+        symbol, group.describe(communicator.rank), graph->text);
+    if (graph->thread == threadNumber())
+      machine.waitForever(what + ": this thread made it");
+    machine.wait(what);
+  }
+}
+
+void Nccl::awaitEnd(const std::vector<FakeCommunicator> &left,
+                    const char *symbol) {
+  int64_t thread = threadNumber();
+  leaving.insert(thread);
+  for (const FakeCommunicator &each : left) {
+    const LocalRank &local = *each.member().local;
+    if (local.last && !local.context->error && !local.context->isReleased)
+      machine.runUntil({local.last},
+                       fmt::format("{} of {} waits for its last operation, {}",
+                                   symbol, each.group->describe(each.rank),
+                                   local.last->describe()));
+    awaitGraphs(each, symbol);
+  }
+  leaving.erase(thread);
+}
+
 //===----------------------------------------------------------------------===//
 // Other processes
 //===----------------------------------------------------------------------===//
@@ -262,13 +295,14 @@ void Nccl::lose(int link) {
 
 /// Whether the threads of all ranks wait. A thread that has not called yet, or
 /// another process, may change something. Where a rank has aborted, whoever
-/// looks after the others may abort them, too.
+/// looks after the others may abort them, too; a thread that waits in its own
+/// abort has nobody.
 bool Nccl::isStuck() const {
   bool isAny = false;
   for (const auto &[key, group] : groups) {
     if (!group.ranks || group.ranks->failure)
       continue;
-    bool isActive = false, isAborted = false;
+    bool isActive = false, isAborted = false, isLookedAfter = false;
     for (const Member &member : group.ranks->members) {
       isAborted |= member.presence == Presence::aborted;
       if (member.presence != Presence::active)
@@ -276,8 +310,9 @@ bool Nccl::isStuck() const {
       if (!member.local || !machine.waiting.count(member.local->owner))
         return false;
       isActive = true;
+      isLookedAfter |= leaving.count(member.local->owner) == 0;
     }
-    if (isActive && isAborted)
+    if (isLookedAfter && isAborted)
       return false;
     isAny |= isActive;
   }

@@ -45,6 +45,7 @@ struct ThreadGroup {
   NcclResult error = NcclResult::success;
   std::vector<Communicator> joining;
   std::vector<GroupedCall> calls;
+  std::vector<FakeCommunicator> aborted;
 };
 ThreadGroup &threadGroup();
 
@@ -69,6 +70,13 @@ public:
   void awaitRanks(const std::vector<Communicator> &joining);
   /// Takes a rank out of its communicator. Refuses this if others wait for it.
   void leave(Communicator handle, Presence how);
+  /// Waits as NCCL does before it frees communicators which ranks have left:
+  /// for the operations of the ranks, and until no graph has any. (Of several
+  /// ranks in a process NCCL lets the last one wait for all.) `symbol`: the
+  /// call that waits.
+  void awaitEnd(const std::vector<FakeCommunicator> &left, const char *symbol);
+  /// The second of both alone.
+  void awaitGraphs(const FakeCommunicator &communicator, const char *symbol);
 
   /// Adds calls to their streams. Those of one communicator start together, the
   /// collectives before the transfers.
@@ -98,6 +106,7 @@ private:
   Handles<Communicator, FakeCommunicator> communicators{0x71000000};
   /// What is launched in their order is launched so by all ranks.
   std::map<IdContent::Key, Group> groups;
+  std::set<int64_t> leaving; ///< threads in awaitEnd()
   Links links;
   int32_t ids = 0;
 };

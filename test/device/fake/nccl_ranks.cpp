@@ -119,9 +119,15 @@ void RankGroup::announce(int rank, const Request &request) {
 }
 
 bool RankGroup::isConnected(int rank, const Request &request) const {
-  auto hasAnnounced = [](const Member &member, Request::Kind kind, int peer) {
-    return member.presence != Presence::active ||
-           member.announced.count({kind, peer});
+  // The connections of a rank that has aborted are closed by the last abort of
+  // its process.
+  auto isOpen = [&](const Member &member) {
+    return member.presence == Presence::active ||
+           (member.presence == Presence::aborted && member.local &&
+            members[rank].local);
+  };
+  auto hasAnnounced = [&](const Member &member, Request::Kind kind, int peer) {
+    return !isOpen(member) || member.announced.count({kind, peer});
   };
   if (request.isTransfer())
     return hasAnnounced(members[request.peer],

@@ -255,6 +255,8 @@ void launchGraphs(Rank &rank, Communicator other) {
     expectAll({out + count, out + 2 * count}, 2 * round + 10);
     expectAll(rank.get<int>(plain, count), 2);
   }
+  PPOPT_MUST(driver().graphDestroy(graph));
+  PPOPT_MUST(driver().graphExecDestroy(exec));
 }
 
 TEST(NcclStreams, CaptureAndLaunches) {

@@ -340,7 +340,8 @@ TEST(NcclUsage, Report) {
     PPOPT_MUST(driver().graphInstantiate(&exec, graph, 0));
     for (int launch = 0; launch < 3; ++launch)
       PPOPT_MUST(driver().graphLaunch(exec, rank.stream));
-    rank.synchronize(rank.stream);
+    PPOPT_MUST(driver().graphDestroy(graph));
+    PPOPT_MUST(driver().graphExecDestroy(exec));
   });
   EXPECT_EQ(outcome.status, 0) << outcome.errors;
   nlohmann::json report = nlohmann::json::parse(std::ifstream(file));

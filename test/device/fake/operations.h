@@ -36,6 +36,8 @@ struct Work {
   int microseconds = 1; ///< that it takes where time is counted
   /// Called for each operation that is enqueued.
   std::function<void(const OperationRef &)> onEnqueue;
+  /// What must live as long as a graph has the work; may be null.
+  const void *owner = nullptr;
 };
 using WorkRef = std::shared_ptr<const Work>;
 

@@ -137,10 +137,15 @@ Plant readPlant(std::string_view text) {
   Plant plant;
   bool isKnown = false;
   using Kind = Plant::Kind;
-  if (parts.size() == 2) {
+  if (text == "lone-aborts") {
+    plant.kind = Kind::loneAborts;
+    plant.number = 1;
+    isKnown = true;
+  } else if (parts.size() == 2) {
     for (auto [word, kind] : {std::pair{"drop-wait", Kind::dropWait},
                               {"drop-record", Kind::dropRecord},
                               {"own-uuid", Kind::ownUuid},
+                              {"drop-graph-destroy", Kind::dropGraphDestroy},
                               {"swap-nccl", Kind::swapNccl},
                               {"host-read", Kind::hostRead}}) {
       if (parts[0] != word)
@@ -162,8 +167,9 @@ Plant readPlant(std::string_view text) {
   if (!isKnown || plant.number < 1)
     throw std::runtime_error(fmt::format(
         "PPOPT_FAKE_CUDA_PLANT: '{}' is not drop-wait:N, drop-record:N, "
-        "swap-nccl:N, host-read:N or fail:SYMBOL:N:CODE with N counted from 1, "
-        "or own-uuid:GPU, or drop-launch:KERNEL:GPU",
+        "drop-graph-destroy:N, swap-nccl:N, host-read:N or fail:SYMBOL:N:CODE "
+        "with N counted from 1, own-uuid:GPU, drop-launch:KERNEL:GPU, or "
+        "lone-aborts",
         text));
   return plant;
 }

@@ -29,7 +29,9 @@ struct Plant {
   enum class Kind {
     dropWait,
     dropRecord,
+    dropGraphDestroy,
     swapNccl,
+    loneAborts,
     hostRead,
     dropLaunch,
     ownUuid,

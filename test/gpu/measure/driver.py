@@ -53,11 +53,11 @@ class Driver:
 
 
 class Gpu:
-    """The first GPU, with its context current, and a stream."""
+    """A GPU, with its context current, and a stream."""
 
-    def __init__(self):
+    def __init__(self, ordinal=0):
         self.driver = Driver()
-        self.device = self.driver.number("cuDeviceGet", 0)
+        self.device = self.driver.number("cuDeviceGet", ordinal)
         self.context, self.stream = ctypes.c_void_p(), ctypes.c_void_p()
         self.driver.call("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), self.device)
         self.enter()

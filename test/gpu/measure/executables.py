@@ -4,6 +4,7 @@ import os
 import statistics
 
 from .context import Failed
+from .launch import THREADS
 
 
 def read_log(path):
@@ -21,20 +22,20 @@ class Executable:
     def __init__(self, context, entry):
         self.context, self.entry = context, entry
 
-    def command(self, flags, log=None):
-        """With `log`, a new file of that name in the part's folder is among the flags."""
+    def command(self, flags, log=None, launch=()):
+        """With `log`, a new file of that name in the part's folder is among the flags. `launch`: words before the command."""
         logs = ["--log", self.context.scratch(log)] if log else []
         if log and os.path.exists(logs[1]):
             os.remove(logs[1])
-        return [self.context.file(self.entry["file"]), *flags, *logs]
+        return [*launch, self.context.file(self.entry["file"]), *flags, *logs]
 
     def environment(self, **others):
         return self.context.environment(self.entry.get("code"), **others)
 
-    def train(self, name, flags, limit):
+    def train(self, name, flags, limit, launcher=THREADS, ranks=1):
         """Trains; returns the records of the log, which is called `name`."""
         log = f"{name}.jsonl"
-        self.context.run(self.command(flags, log), limit, self.environment())
+        self.context.run(self.command(flags, log, launcher.words(ranks)), limit, self.environment(**launcher.variables))
         records = read_log(self.context.scratch(log))
         if not of(records, "end"):
             raise Failed(f"{name}: the log has no end")

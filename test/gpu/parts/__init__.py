@@ -11,7 +11,8 @@ and a row here.
 import collections
 import importlib
 
-MOST_SECONDS = 570
+MOST_SECONDS = 570           # of the parts for one GPU
+MOST_SECONDS_OF_SEVERAL = 330  # of the others, which are skipped there
 Part = collections.namedtuple("Part", "name module limit title")
 
 #              module        seconds
@@ -25,7 +26,10 @@ TABLE = {
     "torch": ("torch_compile", 145, "the same model by torch.compile"),
     "ncu": ("ncu", 45, "the heaviest kernels under Nsight Compute"),
     "nccl": ("nccl", 20, "NCCL with one rank, and its answer to two"),
+    "multi": ("multi", 240, "several GPUs: plans against CPUs, a failure, NCCL's rates"),
+    "scaling": ("scaling", 90, "several GPUs: GPT-2's tokens per second on 1, 2, 4, 8"),
 }
+OF_SEVERAL = ("multi", "scaling")
 PARTS = {name: Part(name, module, limit, title) for name, (module, limit, title) in TABLE.items()}
 
 

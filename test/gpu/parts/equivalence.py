@@ -6,6 +6,7 @@ from measure import safetensors
 from measure.compare import largest, relative_error, tensors_error
 from measure.context import Failed
 from measure.executables import Executable, hexadecimal, losses
+from measure.launch import THREADS
 from measure.processes import OutOfTime
 from measure.report import columns
 
@@ -18,10 +19,10 @@ class Case:
         self.context, self.entry = context, entry
         self.executable = Executable(context, context.manifest["executables"][entry["executable"]])
 
-    def train(self, run):
+    def train(self, run, *more, launcher=THREADS):
         """Returns the records of the log, the gradients and the parameters."""
         entry, name = self.entry, f"{self.entry['name']}.{run}"
-        flags = [*entry["flags"], "--check-counters", *(["--share-gpu"] if entry["ranks"] > 1 else [])]
+        flags = [*entry["flags"], "--check-counters", *more]
         for file in entry["files"].keys() & {"data", "inputs", "init"}:
             flags += [f"--{file}", self.context.file(entry["files"][file])]
         if "inputs" in entry["files"]:
@@ -29,7 +30,7 @@ class Case:
         outputs = {flag: self.context.scratch(f"{name}.{flag}.safetensors") for flag in ("dump-gradients", "export")}
         for flag, path in outputs.items():
             flags += [f"--{flag}", path]
-        records = self.executable.train(name, flags, LIMIT)
+        records = self.executable.train(name, flags, LIMIT, launcher, entry["ranks"])
         return records, *(safetensors.read(path) for path in outputs.values())
 
     def compare(self, records, gradients, parameters):
@@ -44,22 +45,32 @@ class Case:
             errors["parameters"] = tensors_error("parameters", parameters, expected["parameters"])
         return errors
 
+    def judge(self, run, found):
+        """Adds the errors of a run to what is found, and returns what is wrong with them."""
+        errors = self.compare(*run)
+        found["errors"] = {name: error for name, (error, _) in errors.items()}
+        return [f"relative error {error:.2g} of {name}" + (f" ({where})" if where else "")
+                for name, (error, where) in errors.items() if not error <= self.entry["tolerance"]]
+
     def run(self):
         """What is found of the case, with the reason if it is wrong."""
         found = {"ranks": self.entry["ranks"], "tolerance": self.entry["tolerance"], "wrong": None}
+        share = ["--share-gpu"] if self.entry["ranks"] > 1 else []
         try:
-            one, other = self.train("first"), self.train("again")
-            errors = self.compare(*one)
-            found["errors"] = {name: error for name, (error, _) in errors.items()}
-            found["same_bits"] = hexadecimal(one[0]) == hexadecimal(other[0]) and one[1:] == other[1:]
-            wrong = [f"relative error {error:.2g} of {name}" + (f" ({where})" if where else "")
-                     for name, (error, where) in errors.items() if not error <= self.entry["tolerance"]]
+            one, other = self.train("first", *share), self.train("again", *share)
+            wrong = self.judge(one, found)
+            found["same_bits"] = have_same_bits(one, other)
             if not found["same_bits"]:
                 wrong.append("two runs have other bits")
             found["wrong"] = "; ".join(wrong) or None
         except (Failed, OutOfTime) as error:
             found["wrong"] = str(error)
         return found
+
+
+def have_same_bits(one, other):
+    """Of what Case.train returned."""
+    return hexadecimal(one[0]) == hexadecimal(other[0]) and one[1:] == other[1:]
 
 
 def run(context):

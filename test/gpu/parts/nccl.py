@@ -14,47 +14,11 @@ if __name__ == "__main__":
 from measure import libraries  # noqa: E402
 from measure.context import Failed, Skip, last_line  # noqa: E402
 from measure.driver import Gpu  # noqa: E402
+from measure.nccl import ENVIRONMENT, FLOAT32, SUM, Nccl  # noqa: E402
 
-FLOAT32, SUM = 7, 0  # ncclDataType_t, ncclRedOp_t
-SUCCESS = 0
 COUNT = 1 << 20  # elements; a few more on a GPU, to time
 REPEATS = 20
 LIMITS = {"one": 10, "two": 8}
-# No network, and the reason of an error on standard error.
-ENVIRONMENT = {"NCCL_DEBUG": "WARN", "NCCL_SOCKET_IFNAME": "lo", "NCCL_IB_DISABLE": "1"}
-
-
-class UniqueId(ctypes.Structure):
-    """ncclUniqueId, which is passed by value."""
-    _fields_ = [("bytes", ctypes.c_char * 128)]
-
-
-class Nccl:
-    def __init__(self):
-        self.library = ctypes.CDLL("libnccl.so.2")
-        self.library.ncclGetErrorString.restype = ctypes.c_char_p
-        self.library.ncclCommInitRank.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.c_int, UniqueId, ctypes.c_int]
-        self.library.ncclAllReduce.argtypes = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_void_p,
-                                               ctypes.c_void_p]
-
-    def call(self, name, *arguments):
-        """Returns None, or the error as NCCL spells it."""
-        result = getattr(self.library, name)(*arguments)
-        return None if result == SUCCESS else f"{name}: {self.library.ncclGetErrorString(result).decode()} ({result})"
-
-    def require(self, name, *arguments):
-        if error := self.call(name, *arguments):
-            raise Failed(error)
-
-    def version(self):
-        value = ctypes.c_int()
-        self.require("ncclGetVersion", ctypes.byref(value))
-        return value.value
-
-    def unique_id(self):
-        unique = UniqueId()
-        self.require("ncclGetUniqueId", ctypes.byref(unique))
-        return unique
 
 
 def fill(array, rank):

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +20,7 @@
 #include <sstream>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace ppopt::comm;
@@ -235,6 +237,40 @@ TEST(Watch, ThreadsThatWaitForEachOtherEndTheProcess) {
               "  rank 0: before the first step, waits .* s for rank 1: .*\n"
               "  rank 1: .*\n"
               "  rank (0, 1|1, 0) wait for each other in a circle\n");
+}
+
+TEST(Watch, AThreadThatDoesNotEndAfterAFailureEndsWithTheProcess) {
+  auto fail = [] {
+    runThreadRanks(2, [](Transport &transport) {
+      if (transport.rank() == 1)
+        throw std::runtime_error("planted");
+      while (true) // in a library that waits for rank 1
+        ::pause();
+    });
+  };
+  EXPECT_EXIT(fail(), testing::ExitedWithCode(1), "error: rank 1: planted\n");
+}
+
+TEST(Watch, AFailureIsToldBeforeAnythingIsDestroyed) {
+  std::atomic<bool> isTold{false};
+  EXPECT_THROW(runThreadRanks(2,
+                              [&](Transport &transport) {
+                                if (transport.rank() == 0) {
+                                  EXPECT_THROW(transport.barrier(),
+                                               RankFailure);
+                                  isTold = true;
+                                  return;
+                                }
+                                try {
+                                  throw std::runtime_error("planted");
+                                } catch (...) {
+                                  transport.tellFailure();
+                                  while (!isTold)
+                                    std::this_thread::yield();
+                                  throw;
+                                }
+                              }),
+               RankFailure);
 }
 
 //===----------------------------------------------------------------------===//

@@ -72,6 +72,10 @@ public:
               device::DevicePointer b, device::DevicePointer c,
               device::DevicePointer workspace) override;
 
+  /// Its alignments are those of addresses here, too.
+  device::MatmulLibrary *matmulLibrary() override {
+    return inner.matmulLibrary();
+  }
   device::Communication *communication() override;
 
   // For its communication.
