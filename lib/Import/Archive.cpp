@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 
 #include <cerrno>
 #include <zip.h>
@@ -36,10 +37,10 @@ Expected<std::unique_ptr<Archive>> Archive::open(StringRef path) {
     zip_error_init_with_code(&error, code);
     std::string why = zip_error_strerror(&error);
     zip_error_fini(&error);
-    if (code == ZIP_ER_NOZIP || code == ZIP_ER_INCONS)
-      return makeError("is no whole archive of torch.export.save (" + why +
-                       "): save it again");
-    return makeError(why);
+    if (!sys::fs::exists(path))
+      return makeError(why);
+    return makeError("is no whole archive of torch.export.save (" + why +
+                     "): save it again");
   }
   std::unique_ptr<Archive> archive(new Archive(std::make_unique<File>(file)));
   if (Error error = archive->readEntries())

@@ -156,13 +156,16 @@ Values buildTrunc(OpCall &call, Emitter &emit) {
 /// a - floor(a / b) b, as Python's %.
 Values buildRemainder(OpCall &call, Emitter &emit) {
   Dtype type = call.result().type;
-  if (!pt2::isFloat(type)) {
-    call.fail("takes a remainder of integers that are not constant");
-    return {};
-  }
   Value a = emit.operand(call, "self", type),
         b = emit.operand(call, "other", type);
-  return {emit.sub(a, emit.mul(emit.make<FloorOp>(emit.div(a, b)), b))};
+  if (pt2::isFloat(type))
+    return {emit.sub(a, emit.mul(emit.make<FloorOp>(emit.div(a, b)), b))};
+  // A quotient of integers is rounded toward zero: where the rest has another
+  // sign than b, it is one b too small.
+  Value rest = emit.sub(a, emit.mul(emit.div(a, b), b)),
+        zero = emit.number(type, 0);
+  Value differs = emit.compare(ComparePredicate::Lt, emit.mul(rest, b), zero);
+  return {emit.select(differs, emit.add(rest, b), rest)};
 }
 
 Values buildReciprocal(OpCall &call, Emitter &emit) {
@@ -219,12 +222,16 @@ Values buildElu(OpCall &call, Emitter &emit) {
   return {emit.scale(abovePositive(emit, x, emit.scale(below, alpha)), scale)};
 }
 
+/// log(1 + exp(beta x)) / beta, and x where beta x is above the threshold.
 Values buildSoftplus(OpCall &call, Emitter &emit) {
-  Value x = emit.operand(call, "self", call.result().type);
+  Dtype type = call.result().type;
+  Value x = emit.operand(call, "self", type);
   double beta = call.number("beta", 1);
-  // Above the threshold PyTorch gives x itself, which differs by rounding only.
-  Value y = emit.make<SoftplusOp>(emit.scale(x, beta));
-  return {emit.scale(y, 1 / beta)};
+  Value scaled = emit.scale(x, beta);
+  Value isAbove = emit.compare(ComparePredicate::Gt, scaled,
+                               emit.number(type, call.number("threshold", 20)));
+  Value y = emit.scale(emit.make<SoftplusOp>(scaled), 1 / beta);
+  return {emit.select(isAbove, x, y)};
 }
 
 Value clampTo(Emitter &emit, Value x, std::optional<double> low,
@@ -379,6 +386,7 @@ Values buildMaskedFill(OpCall &call, Emitter &emit) {
 /// To another type or place, or to none.
 Values buildTo(OpCall &call, Emitter &emit) {
   StringRef name = call.has("self") ? "self" : "input";
+  call.has("other"); // to.other, type_as: the result's type is known
   return {emit.operand(call, name, call.result().type)};
 }
 
@@ -403,8 +411,8 @@ const OpRow rows[] = {
     {"aten.pow.Tensor_Scalar", buildPow, "integers"},
     {"aten.pow.Tensor_Tensor", buildPow, "integers"},
     {"aten.pow.Scalar", buildPow, "integers"},
-    {"aten.remainder.Tensor", buildRemainder, "integers"},
-    {"aten.remainder.Scalar", buildRemainder, "integers"},
+    {"aten.remainder.Tensor", buildRemainder},
+    {"aten.remainder.Scalar", buildRemainder},
     {"aten.maximum.default", buildBinary<MaximumOp>},
     {"aten.minimum.default", buildBinary<MinimumOp>},
     {"aten.neg.default", buildNeg},

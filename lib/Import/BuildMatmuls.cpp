@@ -87,6 +87,7 @@ std::string whyNoPatches(OpCall &call, ArrayRef<int64_t> kernel, int64_t dims) {
   };
   if (call.has("transposed") && call.flag("transposed", false))
     return "is transposed";
+  call.has("output_padding"); // of transposed ones
   Shape stride = perDim(call.integers("stride", Shape(dims, 1)), dims);
   bool isPointwise = isAll(kernel, 1) && isAll(stride, 1);
   if (!isPointwise && ArrayRef(stride) != kernel)

@@ -236,6 +236,29 @@ static Results buildDropout(OpCall &call, Emitter &emit) {
   return results;
 }
 
+/// The sum of x1 / max(|x1|, eps) times x2 / max(|x2|, eps).
+static Results buildCosineSimilarity(OpCall &call, Emitter &emit) {
+  Dtype type = call.result().type;
+  int64_t rank = std::max(call.tensor("x1").getRank(),
+                          call.tensor("x2").getRank()),
+          dim = call.dim("dim", rank, 1);
+  double eps = call.number("eps", 1e-8);
+  Value product;
+  for (StringRef name : {"x1", "x2"}) {
+    Value x = emit.operand(call, name, type);
+    Shape shape(Emitter::shapeOf(x));
+    shape.insert(shape.begin(), rank - shape.size(), 1);
+    x = emit.reshape(x, shape);
+    Value squares = emit.reduce(ReduceKind::Sum, emit.mul(x, x), {dim},
+                                /*keepDims=*/true);
+    Value norm = emit.make<SqrtOp>(squares), least = emit.number(type, eps);
+    Value isSmall = emit.compare(ComparePredicate::Lt, norm, least);
+    Value unit = emit.div(x, emit.select(isSmall, least, norm));
+    product = product ? emit.mul(product, unit) : unit;
+  }
+  return {emit.reduce(ReduceKind::Sum, product, {dim}, /*keepDims=*/false)};
+}
+
 /// The identity in evaluation, as it is exported then.
 static Results buildOtherDropout(OpCall &call, Emitter &emit) {
   if (call.flag("train", true) && call.number("p") != 0)
@@ -263,6 +286,7 @@ ArrayRef<OpRow> pt2::normRows() {
       {"aten.group_norm.default", &buildGroupNorm},
       {"aten.native_group_norm.default", &buildGroupNorm, kNoStatistics},
       {"aten.instance_norm.default", &buildGroupNorm, "running statistics"},
+      {"aten.cosine_similarity.default", &buildCosineSimilarity},
       {"aten.batch_norm.default", &buildBatchNorm, kEvaluation},
       {"aten._native_batch_norm_legit_no_training.default", &buildBatchNorm,
        "reads of the saved statistics"},

@@ -17,6 +17,7 @@ namespace {
 
 /// The operand, which is called "self" or "input".
 Value operandOf(OpCall &call, Emitter &emit) {
+  call.has("other"); // expand_as, view_as: the result's shape is known
   return emit.value(call.tensor(call.has("self") ? "self" : "input"));
 }
 
@@ -172,6 +173,35 @@ Values buildNarrow(OpCall &call, Emitter &emit) {
   return {emit.sliceDim(x, dim, begin, length)};
 }
 
+/// Of rows of `columns` elements, flat: element i is `columns` + 1 after the
+/// one before.
+Values buildDiagonal(OpCall &call, Emitter &emit) {
+  Value x = operandOf(call, emit);
+  int64_t rank = Emitter::rankOf(x), offset = call.integer("offset", 0),
+          row = call.dim("dim1", rank, 0), column = call.dim("dim2", rank, 1);
+  Shape perm;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (dim != row && dim != column)
+      perm.push_back(dim);
+  perm.append({row, column});
+  if (row == column || int64_t(perm.size()) != rank) {
+    call.fail("takes a diagonal of one dimension");
+    return {};
+  }
+  x = emit.transpose(x, perm);
+  Shape shape(Emitter::shapeOf(x));
+  int64_t columns = shape.back(), count = call.result().shape.back();
+  int64_t begin = offset >= 0 ? offset : -offset * columns;
+  shape.pop_back();
+  shape.back() *= columns;
+  if (count < 1 || begin + (count - 1) * (columns + 1) >= shape.back()) {
+    call.fail("takes a diagonal that is outside of its tensor");
+    return {};
+  }
+  x = emit.reshape(x, shape);
+  return {sliceStep(emit, x, shape.size() - 1, begin, count, columns + 1)};
+}
+
 Values buildSelect(OpCall &call, Emitter &emit) {
   Value x = operandOf(call, emit);
   int64_t dim = call.dim("dim", Emitter::rankOf(x)),
@@ -221,6 +251,23 @@ Values buildCat(OpCall &call, Emitter &emit) {
       part = emit.reshape(part, shape);
     }
     parts.push_back(part);
+  }
+  return {emit.concat(parts, dim)};
+}
+
+/// hstack, vstack, column_stack: at least one or two dimensions, then a concat.
+Values buildStackOf(OpCall &call, Emitter &emit) {
+  const TensorMeta &meta = call.result();
+  bool isColumn = call.getOp().contains("column_stack"),
+       isVertical = call.getOp().contains("vstack");
+  int64_t rank = meta.shape.size(), dim = isVertical || rank == 1 ? 0 : 1;
+  Values parts;
+  for (const Tensor *tensor : call.tensors("tensors")) {
+    Value part = emit.castTo(emit.value(*tensor), meta.type);
+    Shape shape(tensor->shape);
+    while (int64_t(shape.size()) < rank)
+      shape.insert(isColumn && !shape.empty() ? shape.end() : shape.begin(), 1);
+    parts.push_back(emit.reshape(part, shape));
   }
   return {emit.concat(parts, dim)};
 }
@@ -378,6 +425,7 @@ const OpRow rows[] = {
     {"aten.slice.Tensor", buildSlice},
     {"aten.narrow.default", buildNarrow},
     {"aten.select.int", buildSelect},
+    {"aten.diagonal.default", buildDiagonal},
     {"aten.split.Tensor", buildSplit},
     {"aten.split.sizes", buildSplit},
     {"aten.split_with_sizes.default", buildSplit},
@@ -386,6 +434,9 @@ const OpRow rows[] = {
     {"aten.unbind.int", buildSplit},
     {"aten.cat.default", buildCat},
     {"aten.stack.default", buildCat},
+    {"aten.hstack.default", buildStackOf},
+    {"aten.vstack.default", buildStackOf},
+    {"aten.column_stack.default", buildStackOf},
     {"aten.repeat.default", buildRepeat},
     {"aten.tile.default", buildRepeat},
     {"aten.repeat_interleave.self_int", buildRepeatInterleave},

@@ -28,7 +28,8 @@ void readGraph(const JsonValue &json, Graph &graph, StringSet<> defined,
 // Tensors
 //===----------------------------------------------------------------------===//
 
-/// Reads {"as_int": 4}, or the hint of {"as_expr": …}.
+/// Reads {"as_int": 4}, or the hint of {"as_expr": …}; -1 if it depends on
+/// data.
 int64_t readSize(const JsonValue &json, bool &isDynamic) {
   int64_t size = 0;
   json.readUnion([&](StringRef kind, const JsonValue &value) {
@@ -38,7 +39,7 @@ int64_t readSize(const JsonValue &json, bool &isDynamic) {
       isDynamic = true;
       JsonValue hint = value.get("hint");
       if (hint.isNull())
-        value.fail("has no hint: export with example inputs of known sizes");
+        size = -1;
       else
         size = hint.get("as_int").asInteger();
     } else {
@@ -62,9 +63,10 @@ TensorMeta readMeta(const JsonValue &json, bool isStored) {
   json.get("sizes").forEach([&](const JsonValue &each) {
     bool isDynamic = false;
     int64_t size = readSize(each, isDynamic);
-    if (size < 0)
+    if (size < 0 && (isStored || !isDynamic))
       each.fail("is " + Twine(size) + ", a negative size");
-    if (MulOverflow(elements, size, elements) || elements > mostElements)
+    if (MulOverflow(elements, std::max<int64_t>(size, 0), elements) ||
+        elements > mostElements)
       each.fail("makes a tensor of more than 2^48 elements");
     meta.shape.push_back(size);
     meta.isDynamic.push_back(isDynamic);

@@ -63,38 +63,6 @@ Location GraphImporter::locOf(const Node &node) const {
 // Before anything is made
 //===----------------------------------------------------------------------===//
 
-/// `computed` are names that depend on an input or a parameter.
-LogicalResult GraphImporter::checkSupported(const Graph &graph,
-                                            StringSet<> &computed) {
-  LogicalResult result = success();
-  for (const Node &node : graph.nodes) {
-    bool isComputed = false;
-    for (const NamedArgument &argument : node.arguments)
-      for (const std::string &name : argument.value.names)
-        isComputed |= computed.contains(name);
-    if (const Graph *inner = innerGraph(node)) {
-      if (node.op != gradMode)
-        result = error(node) << "is not supported: export without it";
-      else if (failed(checkSupported(*inner, computed)))
-        result = failure();
-      for (auto [outer, name] : zip(node.results, inner->outputs))
-        if (!name.names.empty() && computed.contains(name.names.front()))
-          computed.insert(outer);
-      continue;
-    }
-    if (makesNothing(node, graph))
-      continue;
-    bool isSupported = isFilled(node.op) || findOpRow(node.op) ||
-                       (!isComputed && findEvaluateOf(node.op));
-    if (!isSupported)
-      result = error(node) << "is not supported";
-    if (isComputed && !isFilled(node.op))
-      for (const std::string &name : node.results)
-        computed.insert(name);
-  }
-  return result;
-}
-
 void GraphImporter::countReads(const Graph &graph) {
   auto count = [&](const Argument &argument) {
     for (const std::string &name : argument.names)
@@ -137,10 +105,20 @@ static bool isView(StringRef op) {
          op.starts_with("aten.contiguous.") || op.starts_with("aten.to.");
 }
 
-LogicalResult GraphImporter::addResults(const Node &node, OpCall &call,
-                                        std::vector<Value> values) {
+/// Emits the call's error, or one for an argument that would be ignored.
+LogicalResult GraphImporter::checkCall(const Node &node, const OpCall &call) {
   if (call.failed())
     return error(node) << call.getError();
+  if (std::string name = call.findIgnoredArgument(); !name.empty())
+    return error(node) << "has the argument '" << name
+                       << "', which is not supported";
+  return success();
+}
+
+LogicalResult GraphImporter::addResults(const Node &node, OpCall &call,
+                                        std::vector<Value> values) {
+  if (failed(checkCall(node, call)))
+    return failure();
   for (auto [i, name] : enumerate(node.results)) {
     Value value = i < values.size() ? values[i] : Value();
     if (!value || name.empty())
@@ -149,9 +127,8 @@ LogicalResult GraphImporter::addResults(const Node &node, OpCall &call,
     if (Emitter::shapeOf(value) != ArrayRef(meta.shape) ||
         Emitter::typeOf(value) != meta.type)
       return error(node) << "makes " << value.getType()
-                         << ", and the archive says that it is of "
-                         << spell(meta.type) << " and "
-                         << emit.tensorType(Dtype::f32, meta.shape);
+                         << ", which is not the type and the shape that the "
+                            "archive says: save it again";
     int64_t storage = nextStorage++;
     if (isView(node.op))
       if (auto tensors = call.allTensors(); !tensors.empty())
@@ -163,8 +140,8 @@ LogicalResult GraphImporter::addResults(const Node &node, OpCall &call,
 
 LogicalResult GraphImporter::addConstants(const Node &node, OpCall &call) {
   std::vector<HostTensor> results = findEvaluateOf(node.op)(call);
-  if (call.failed())
-    return error(node) << call.getError();
+  if (failed(checkCall(node, call)))
+    return failure();
   for (auto [i, name] : enumerate(node.results)) {
     if (i >= results.size() || name.empty())
       continue;
@@ -253,12 +230,32 @@ LogicalResult GraphImporter::importInner(const Node &node, const Graph &graph) {
   return success();
 }
 
+/// A number of a constant ("x.item()") is known. Others are sizes, whose values
+/// the archive says.
+LogicalResult GraphImporter::importNumber(const Node &node, OpCall &call) {
+  bool isItem = node.op == "aten.item.default" ||
+                node.op == "aten._local_scalar_dense.default";
+  if (!isItem || node.results.size() != 1)
+    return success();
+  const Tensor &tensor = call.tensor("self");
+  if (call.failed())
+    return error(node) << call.getError();
+  if (!tensor.constant)
+    return error(node) << "makes a number of a tensor that is not constant, "
+                          "which sizes or branches may depend on";
+  if (tensor.constant->getElements() != 1)
+    return error(node) << "makes a number of a tensor of several elements";
+  environment.symbols[node.results.front()] =
+      tensor.constant->getReal(Shape(tensor.getRank(), 0));
+  return success();
+}
+
 LogicalResult GraphImporter::importNode(const Node &node, const Graph &graph) {
   if (innerGraph(node))
     return importInner(node, graph);
-  if (makesNothing(node, graph))
-    return success();
   OpCall call(node, graph, environment);
+  if (makesNothing(node, graph))
+    return importNumber(node, call);
   if (isFilled(node.op)) {
     double value = StringRef(node.op).contains("ones") ? 1
                    : StringRef(node.op).contains("full")
@@ -294,24 +291,27 @@ LogicalResult GraphImporter::importNode(const Node &node, const Graph &graph) {
   return outOfPlace(node.op).empty() ? success() : replaceInPlace(node);
 }
 
+bool GraphImporter::readsMissing(const Node &node) const {
+  return llvm::any_of(node.arguments, [&](const NamedArgument &argument) {
+    return llvm::any_of(argument.value.names, [&](const std::string &name) {
+      return missing.contains(name);
+    });
+  });
+}
+
 LogicalResult GraphImporter::importNodes(const Graph &graph) {
+  LogicalResult result = success();
   for (const Node &node : graph.nodes) {
     for (const NamedArgument &argument : node.arguments)
       for (const std::string &name : argument.value.names)
         --readsLeft[name];
-    if (failed(importNode(node, graph)))
-      return failure();
+    bool isMissing = readsMissing(node);
+    if (!isMissing && succeeded(importNode(node, graph)))
+      continue;
+    result = failure();
+    missing.insert_range(node.results);
   }
-  return success();
-}
-
-LogicalResult GraphImporter::check() {
-  StringSet<> computed;
-  for (const InputSpec &input : program.inputs)
-    if (input.kind == InputSpec::Kind::User ||
-        input.kind == InputSpec::Kind::Parameter)
-      computed.insert(input.value);
-  return checkSupported(program.graph, computed);
+  return result;
 }
 
 LogicalResult GraphImporter::run() {

@@ -18,16 +18,17 @@ public:
       : program(program), environment(environment), emit(emit),
         context(context), path(path) {}
 
-  /// Emits an error for each op that is not supported.
-  LogicalResult check();
+  /// Emits an error for each op that is not supported, not for the first alone.
   LogicalResult run();
   const std::vector<std::string> &getNotes() const { return notes; }
 
 private:
-  LogicalResult checkSupported(const Graph &graph, llvm::StringSet<> &computed);
+  bool readsMissing(const Node &node) const;
   LogicalResult importNodes(const Graph &graph);
   LogicalResult importNode(const Node &node, const Graph &graph);
+  LogicalResult importNumber(const Node &node, OpCall &call);
   LogicalResult importInner(const Node &node, const Graph &graph);
+  LogicalResult checkCall(const Node &node, const OpCall &call);
   LogicalResult addResults(const Node &node, OpCall &call,
                            std::vector<Value> values);
   LogicalResult addConstants(const Node &node, OpCall &call);
@@ -47,6 +48,8 @@ private:
   std::vector<std::string> notes;
   /// How often each name is read by nodes that are still to come.
   llvm::StringMap<int64_t> readsLeft;
+  /// Results of nodes that are not supported: what reads them is passed over.
+  llvm::StringSet<> missing;
   int64_t nextStorage = 1;
 };
 

@@ -94,8 +94,9 @@ LogicalResult Importer::addInput(const InputSpec &spec) {
     return error() << "has the input '" << spec.name
                    << "' without dimensions: the first one of each input is "
                       "the batch";
-  if (countElements(meta.shape) == 0)
-    return error() << "has the empty input '" << spec.name << "'";
+  if (llvm::any_of(meta.shape, [](int64_t size) { return size < 1; }))
+    return error() << "has the input '" << spec.name
+                   << "', which is empty or of a size that is not known";
   RankedTensorType type = emit.tensorType(meta.type, meta.shape);
   unsigned number = entry.getNumArguments();
   NamedAttribute name =
@@ -311,12 +312,6 @@ Value Importer::addLoss(Value output) {
 
 LogicalResult Importer::run() {
   GraphImporter graph(program, environment, emit, context, options.path);
-  if (failed(graph.check()))
-    return failure();
-  if (options.onlyChecks)
-    return success();
-  if (failed(checkOutputs()))
-    return failure();
   model.module = ModuleOp::create(where);
   builder.setInsertionPointToEnd(model.module->getBody());
   entry = func::FuncOp::create(builder, where, "model",
@@ -343,8 +338,10 @@ LogicalResult Importer::run() {
     if (failed(added))
       return failure();
   }
-  if (failed(graph.run()))
+  if (failed(graph.run()) || failed(checkOutputs()))
     return failure();
+  if (options.onlyChecks)
+    return success();
   llvm::append_range(model.notes, graph.getNotes());
   emit.setLoc(where);
   Value loss = findLoss(environment);

@@ -9,6 +9,7 @@ using namespace mlir::pp;
 using namespace mlir::pp::pt2;
 
 const Argument *OpCall::find(StringRef name) const {
+  asked.insert(name);
   for (const NamedArgument &argument : node.arguments)
     if (argument.name == name)
       return argument.value.kind == Argument::Kind::None ? nullptr
@@ -24,6 +25,24 @@ const Argument *OpCall::need(StringRef name, bool isNeeded) {
 }
 
 bool OpCall::has(StringRef name) const { return find(name); }
+
+std::string OpCall::findIgnoredArgument() const {
+  static constexpr StringLiteral known[] = {
+      // Where it is, and how it is computed.
+      "device", "layout", "pin_memory", "memory_format", "non_blocking", "copy",
+      "cudnn_enable", "cudnn_enabled", "sparse", "implicit", "half_to_float",
+      // The shape and the type of the result.
+      "dtype", "size", "shape", "sizes", "dim", "dims", "start_dim", "end_dim",
+      "N", "C", "HxW", "split_size", "split_sizes", "chunks", "sections",
+      "repeats"};
+  for (const NamedArgument &argument : node.arguments)
+    if (argument.value.kind != Argument::Kind::None &&
+        argument.value.kind != Argument::Kind::Other &&
+        !asked.contains(argument.name) &&
+        !llvm::is_contained(known, argument.name))
+      return argument.name;
+  return "";
+}
 
 const Tensor &OpCall::lookUp(StringRef name) {
   static const Tensor none{Dtype::f32, {}, HostTensor(Dtype::f32, {}), {}, -1};

@@ -6,6 +6,7 @@
 #include "HostTensor.h"
 
 #include "mlir/IR/Value.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <vector>
 
@@ -75,6 +76,11 @@ public:
   const TensorMeta &result(unsigned number = 0);
   unsigned getResults() const { return node.results.size(); }
 
+  /// The name of an argument that is given and that nothing has asked for;
+  /// empty if there is none. What only says where a result is, or what shape
+  /// and type it has, is known from elsewhere.
+  std::string findIgnoredArgument() const;
+
   /// Tensors among the arguments, in order, without None.
   std::vector<const Tensor *> allTensors();
 
@@ -95,6 +101,7 @@ private:
   const Node &node;
   const Graph &graph;
   const Environment &environment;
+  mutable llvm::StringSet<> asked;
   std::string error;
 };
 

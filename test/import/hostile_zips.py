@@ -91,37 +91,37 @@ def zip_has_no_entries(a):
     return struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, 0, 0, 0, 0, 0)
 
 
-@case("weight_0", "offset")
+@case("no whole archive")
 def entry_offset_beyond(a):
     return pack(a, central={"data/weights/weight_0": dict(offset=0x7fffffff)})
 
 
-@case("weight_0")
+@case("no whole archive")
 def entry_offset_into_another(a):
     return pack(a, central={"data/weights/weight_0": dict(offset=17)})
 
 
-@case("weight_0", "size")
+@case("no whole archive")
 def entry_size_beyond(a):
     return pack(a, central={"data/weights/weight_0": dict(size=0x7fffffff, packed=0x7fffffff)})
 
 
-@case("weight_0", "size")
+@case("no whole archive")
 def entry_size_of_zip64_without_it(a):
     return pack(a, central={"data/weights/weight_0": dict(size=0xffffffff, packed=0xffffffff, offset=0xffffffff)})
 
 
-@case("weight_0", "size")
+@case("no whole archive")
 def entry_sizes_differ(a):
     return pack(a, central={"data/weights/weight_0": dict(size=288, packed=280)})
 
 
-@case("weight_0")
+@case("no whole archive")
 def entry_local_header_is_noise(a):
     return pack(a, local={"data/weights/weight_0": dict(signature=b"\xff\xff\xff\xff")})
 
 
-@case("weight_0")
+@case("no whole archive")
 def entry_local_extra_beyond(a):
     last = list(a.entries)[-1]
     a.entries["data/weights/weight_0"] = a.entries.pop("data/weights/weight_0")
@@ -182,17 +182,17 @@ def entry_encrypted(a):
     return pack(a, central={"models/model.json": dict(flags=0x801)}, local={"models/model.json": dict(flags=0x801)})
 
 
-@case("models/model.json", "twice")
+@case("no whole archive")
 def entry_twice(a):
     return pack(a, names={"byteorder": f"{a.root}/models/model.json"})
 
 
-@case("..")
+@right
 def entry_outside(a):
     return pack(a, names={"byteorder": f"{a.root}/../../../../tmp/outside"})
 
 
-@case("/tmp/outside")
+@case("two folders")
 def entry_absolute(a):
     return pack(a, names={"byteorder": "/tmp/outside"})
 

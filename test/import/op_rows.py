@@ -321,4 +321,4 @@ def attention(r):
     yield Case(lambda q, k, v: f(q, k, v, is_causal=True, enable_gqa=True), heads(r, 4, 4, 4, 2), label="gqa")
     yield Case(lambda q, k, v: f(q, k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)), heads(r, 3, 4, 4, 2), label="repeated")
     yield Case(lambda q, k, v: (q @ k.transpose(-2, -1) / math.sqrt(5)).softmax(-1) @ v, heads(r), label="written_out")
-    yield Case(lambda q, k, v: f(q, k, v, dropout_p=0.5), heads(r), label="dropout", refused="dropout")
+
