@@ -1,6 +1,7 @@
 //===- ImportModel.cpp - Makes a model of an exported program -------------===//
 
 #include "ImportGraph.h"
+#include "RecogniseComposites.h"
 
 #include "ppopt/Import/Import.h"
 
@@ -335,6 +336,7 @@ LogicalResult Importer::run() {
   func::ReturnOp::create(builder, where, loss);
   entry.setFunctionType(builder.getFunctionType(
       entry.getBody().front().getArgumentTypes(), loss.getType()));
+  recogniseComposites(entry);
   return verify(*model.module);
 }
 
