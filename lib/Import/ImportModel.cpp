@@ -1,6 +1,7 @@
 //===- ImportModel.cpp - Makes a model of an exported program -------------===//
 
 #include "ImportGraph.h"
+#include "OutlineModules.h"
 #include "RecogniseComposites.h"
 
 #include "ppopt/Import/Import.h"
@@ -337,6 +338,7 @@ LogicalResult Importer::run() {
   entry.setFunctionType(builder.getFunctionType(
       entry.getBody().front().getArgumentTypes(), loss.getType()));
   recogniseComposites(entry);
+  outlineModules(entry);
   return verify(*model.module);
 }
 
