@@ -3,6 +3,7 @@
 #include "ImportGraph.h"
 
 #include "EvaluateConstants.h"
+#include "OutlineModules.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -222,7 +223,7 @@ LogicalResult GraphImporter::importInner(const Node &node, const Graph &graph) {
       return error(node) << "has a result that its graph does not make";
     Tensor tensor = environment.tensors.lookup(output.names.front());
     if (tensor.value && !keepsGradients) {
-      emit.setLoc(locOf(node));
+      emit.setLoc(withModules(locOf(node), node));
       tensor.value = emit.make<DetachOp>(tensor.value);
     }
     environment.tensors[name] = tensor;
@@ -284,7 +285,7 @@ LogicalResult GraphImporter::importNode(const Node &node, const Graph &graph) {
     const OpRow *row = findOpRow(node.op);
     if (!row)
       return error(node) << "is not supported";
-    emit.setLoc(locOf(node));
+    emit.setLoc(withModules(locOf(node), node));
     if (failed(addResults(node, call, row->build(call, emit))))
       return failure();
   }

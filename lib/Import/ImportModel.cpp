@@ -1,6 +1,8 @@
 //===- ImportModel.cpp - Makes a model of an exported program -------------===//
 
 #include "ImportGraph.h"
+#include "OutlineModules.h"
+#include "RecogniseComposites.h"
 
 #include "ppopt/Import/Import.h"
 
@@ -350,6 +352,8 @@ LogicalResult Importer::run() {
   func::ReturnOp::create(builder, where, loss);
   entry.setFunctionType(builder.getFunctionType(
       entry.getBody().front().getArgumentTypes(), loss.getType()));
+  recogniseComposites(entry);
+  outlineModules(entry);
   return verify(*model.module);
 }
 
