@@ -189,8 +189,13 @@ LogicalResult Importer::addParameter(const InputSpec &spec) {
                      << spec.name
                      << "', which share a part of their values: export a "
                         "module whose parameters are apart, or the same";
-    other.otherNames.push_back(spec.name);
     Tensor same = environment.tensors.find(other.value)->second;
+    Operation *param = same.value.getDefiningOp();
+    SmallVector<Attribute> aliases;
+    if (auto known = param->getAttrOfType<ArrayAttr>(kAliasesAttr))
+      llvm::append_range(aliases, known);
+    aliases.push_back(builder.getStringAttr(spec.name));
+    param->setAttr(kAliasesAttr, builder.getArrayAttr(aliases));
     environment.tensors[spec.value] = same;
     return success();
   }
@@ -204,7 +209,7 @@ LogicalResult Importer::addParameter(const InputSpec &spec) {
   environment.tensors[spec.value] = {
       meta.type, meta.shape, {}, param.getResult(), 0};
   model.parameters.push_back(
-      {spec.name, spec.value, {}, std::make_shared<StoredTensor>(*stored)});
+      {spec.name, spec.value, std::make_shared<StoredTensor>(*stored)});
   return success();
 }
 

@@ -202,6 +202,9 @@ LogicalResult ProgramWriter::addParameters() {
     auto type = cast<RankedTensorType>(param.getType());
     schema::Parameter described;
     described.name = param.getParamName();
+    if (auto aliases = param->getAttrOfType<ArrayAttr>(kAliasesAttr))
+      for (auto alias : aliases.getAsRange<StringAttr>())
+        described.aliases.push_back(alias.str());
     described.shape = toVector(type.getShape());
     described.type = getSchemaType(type);
     described.gradientType =

@@ -164,9 +164,24 @@ void Checker::checkPart(const Input &input, const IndexedPart &part,
 
 void Checker::checkParameter(size_t number, const Path &path) const {
   const Parameter &parameter = program.parameters[number];
+  auto names = [&](size_t i, const std::string &name) {
+    const Parameter &other = program.parameters[i];
+    return other.name == name ||
+           std::count(other.aliases.begin(), other.aliases.end(), name) > 0;
+  };
   for (size_t i = 0; i < number; ++i)
-    if (program.parameters[i].name == parameter.name)
+    if (names(i, parameter.name))
       path["name"].fail("is '" + parameter.name + "' a second time");
+  each(parameter.aliases, path["aliases"], [&](size_t at, const Path &field) {
+    const std::string &alias = parameter.aliases[at];
+    bool isKnown = alias == parameter.name ||
+                   std::count(parameter.aliases.begin(),
+                              parameter.aliases.begin() + at, alias) > 0;
+    for (size_t i = 0; i < number; ++i)
+      isKnown |= names(i, alias);
+    if (isKnown)
+      field.fail("is '" + alias + "' a second time");
+  });
   checkShape(parameter.shape, path["shape"]);
   if (parameter.tile)
     checkTile(program, parameter, path);

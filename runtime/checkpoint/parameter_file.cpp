@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 
 namespace ppopt::train {
@@ -23,19 +24,48 @@ using runtime::Parameter;
 using runtime::ParameterBuffer;
 using runtime::Program;
 
+/// Checks that a second tensor of a parameter is an exact copy. Otherwise
+/// ignoring it would lose values that the file's model uses. `source` is where
+/// the tensors are, for the message.
+void checkCopy(const std::string &source, const StoredTensor &copy,
+               const StoredTensor &original) {
+  if (copy.dtype != original.dtype || copy.shape != original.shape ||
+      std::memcmp(copy.data, original.data, copy.bytes) != 0)
+    throw Error("--init {}: the tensors '{}' and '{}' differ, and are "
+                "one parameter of this model: it needs a parameter of its own "
+                "for the first",
+                source, copy.name, original.name);
+}
+
 } // namespace
 
 InitialParameters::InitialParameters(const Program &program,
                                      const std::string &path)
     : program_(program), files_(parameterFiles(path)),
       tensors_(ownTensors(program)) {
-  std::string wrong =
-      files_.differencesFrom(wantedParameters(program), "not a parameter");
+  std::vector<WantedTensor> wanted = wantedParameters(program);
+  std::map<std::string, std::string> copies; // and which tensor each copies
+  for (size_t i = 0; i < wanted.size(); ++i)
+    for (const std::string &alias : tensors_[i].aliases) {
+      if (!files_.find(alias))
+        continue;
+      if (files_.find(wanted[i].name)) {
+        copies[alias] = wanted[i].name;
+      } else {
+        wanted[i].parameter = wanted[i].name;
+        tensors_[i].name = wanted[i].name = alias;
+      }
+    }
+  std::string wrong = files_.differencesFrom(
+      wanted, "not a parameter",
+      [&](const std::string &name) { return copies.count(name) > 0; });
   if (!wrong.empty())
     throw Error("--init {}: the tensors are not this model's parameters; {}; "
                 "of a file that another program wrote, --init-map says how it "
                 "names them",
                 path, wrong);
+  for (const auto &[copy, original] : copies)
+    checkCopy(path, *files_.find(copy), *files_.find(original));
 }
 
 namespace {
@@ -66,18 +96,6 @@ private:
   const ParameterMap &map_;
   std::string lacking_; ///< the prefix, if the files omit it
 };
-
-/// Checks that a tied tensor is an exact copy. Otherwise ignoring it would lose
-/// values that the file's model uses.
-void checkCopy(const std::string &path, const ParameterMap &map,
-               const StoredTensor &copy, const StoredTensor &original) {
-  if (copy.dtype != original.dtype || copy.shape != original.shape ||
-      std::memcmp(copy.data, original.data, copy.bytes) != 0)
-    throw Error("--init {} by {}: the tensors '{}' and '{}' differ, and are "
-                "one parameter of this model: it needs a parameter of its own "
-                "for the first",
-                path, map.path(), copy.name, original.name);
-}
 
 } // namespace
 
@@ -114,7 +132,8 @@ InitialParameters::InitialParameters(const Program &program,
     std::string name = names.inFiles(copy);
     const StoredTensor *stored = files_.find(name);
     if (stored && copies.count(name) && !taken.count(name))
-      checkCopy(path, map, *stored, *files_.find(names.inFiles(original)));
+      checkCopy(path + " by " + map.path(), *stored,
+                *files_.find(names.inFiles(original)));
   }
 }
 
@@ -231,12 +250,16 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
     if (!pieces)
       continue;
     runtime::ElementType type = typeOf(parameter);
-    tensors.push_back({inFile[i].name, safetensorsDtype(spell(type)),
-                       shapeInFile(parameter, inFile[i])});
-    exported.push_back({std::move(*pieces)});
+    Exported one{std::move(*pieces)};
     if (inFile[i].transposed)
-      exported.back().transposed = {parameter.shape[0], parameter.shape[1],
-                                    byteSize(type)};
+      one.transposed = {parameter.shape[0], parameter.shape[1], byteSize(type)};
+    std::vector<std::string> names = inFile[i].aliases;
+    names.push_back(inFile[i].name);
+    for (const std::string &name : names) {
+      tensors.push_back({name, safetensorsDtype(spell(type)),
+                         shapeInFile(parameter, inFile[i])});
+      exported.push_back(one);
+    }
   }
   auto pass = [&](size_t index, const WriteBytes &write) {
     const auto &[pieces, transposed] = exported[index];
@@ -268,8 +291,11 @@ void exportParameters(const ppopt_rank &rank, const std::string &path) {
 }
 
 void exportGradients(const ppopt_rank &rank, const std::string &path) {
+  std::vector<ParameterTensor> tensors;
+  for (const Parameter &parameter : rank.program.parameters)
+    tensors.push_back({parameter.name});
   exportTensors(
-      rank, path, ownTensors(rank.program),
+      rank, path, tensors,
       [&](size_t parameter) -> std::optional<TensorCopy> {
         if (!rank.program.ownedParameter(parameter).gradient)
           return std::nullopt;

@@ -25,7 +25,9 @@ namespace ppopt::train {
 class InitialParameters {
 public:
   /// Throws Error that lists the tensors that are missing, are not parameters,
-  /// or have another type or shape. `path` may be a checkpoint's folder.
+  /// or have another type or shape. A parameter is stored under its name, an
+  /// alias, or several of them, as equal tensors. `path` may be a checkpoint's
+  /// folder.
   InitialParameters(const runtime::Program &program, const std::string &path);
 
   /// The same for a file with the names and layouts of a map.
@@ -43,14 +45,14 @@ private:
 };
 
 /// Writes the parameters to a file, named and laid out as in `tensors` (one per
-/// parameter). The values are those of the parameter's owner: the rank of its
-/// first place with coordinate 0 on all other axes, or the ranks that share the
-/// parameter with it. Called by all ranks; the owners send the bytes in pieces
-/// to rank 0, which writes them.
+/// parameter, and a copy under each alias). The values are those of the
+/// parameter's owner: the rank of its first place with coordinate 0 on all
+/// other axes, or the ranks that share the parameter with it. Called by all
+/// ranks; the owners send the bytes in pieces to rank 0, which writes them.
 void exportParameters(const ppopt_rank &rank, const std::string &path,
                       const std::vector<ParameterTensor> &tensors);
 
-/// Writes the parameters under their own names.
+/// Writes the parameters under their own names and aliases.
 void exportParameters(const ppopt_rank &rank, const std::string &path);
 
 /// Writes the gradients, under their parameters' names. Where ranks have

@@ -74,7 +74,8 @@ const json &objectOf(const std::string &where, const json &value) {
 std::vector<ParameterTensor> ownTensors(const Program &program) {
   std::vector<ParameterTensor> tensors;
   for (const Parameter &parameter : program.parameters)
-    tensors.push_back({parameter.name});
+    tensors.push_back(
+        {parameter.name, /*transposed=*/false, parameter.aliases});
   return tensors;
 }
 

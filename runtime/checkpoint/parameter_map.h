@@ -22,9 +22,11 @@ namespace ppopt::train {
 struct ParameterTensor {
   std::string name;
   bool transposed = false; ///< the file stores a matrix [a, b] as [b, a]
+  std::vector<std::string> aliases = {}; ///< more names, each with a copy
 };
 
-/// Returns the parameters of `program` under their own names, not transposed.
+/// Returns the parameters of `program` under their own names and their aliases,
+/// not transposed.
 std::vector<ParameterTensor> ownTensors(const runtime::Program &program);
 
 /// Returns the shape of a parameter's tensor in the file.

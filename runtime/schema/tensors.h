@@ -127,7 +127,8 @@ struct ParameterTile {
 struct Parameter {
   static constexpr const char *title = "Parameter";
   std::string name;
-  std::vector<int64_t> shape; ///< on a rank
+  std::vector<std::string> aliases; ///< its other names in files
+  std::vector<int64_t> shape;       ///< on a rank
   ElementType type = ElementType::f32;
   ElementType gradientType = ElementType::f32;
   bool trained = false, decayed = false;
@@ -146,6 +147,9 @@ struct Parameter {
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("name", self.name, "its name");
+    f.optional("aliases", self.aliases,
+               "more names of it in files of parameters: `--export` writes it "
+               "under each of them, `--init` takes any");
     f("shape", self.shape, "that of a rank's tile, row-major", positive);
     f("type", self.type, "of its elements");
     f("gradient_type", self.gradientType, "f32 if `type` is bf16, else `type`");

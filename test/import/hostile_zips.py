@@ -187,7 +187,7 @@ def entry_twice(a):
     return pack(a, names={"byteorder": f"{a.root}/models/model.json"})
 
 
-@right
+@case()
 def entry_outside(a):
     return pack(a, names={"byteorder": f"{a.root}/../../../../tmp/outside"})
 

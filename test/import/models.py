@@ -67,6 +67,38 @@ class Fixtures(Unpacker):
         return groups
 
 
+def check_back(ppopt, scratch, fixtures, name, archive):
+    """What `--export` writes has every name of the state_dict, with its shape, type and, where names are tied, the same bits. `--init` takes it, and
+    the same with one name of each, and refuses tied tensors that differ."""
+    described, figures = fixtures.described["models"][name], fixtures.figures(name)
+    stem = os.path.join(scratch, f"{name}.back")
+    first, _ = import_model(ppopt, fixtures.unpack(archive, scratch), stem + ".mlir", import_flags(described))
+    train = compile_model(ppopt, stem + ".mlir", stem, ["--optimizer", "adamw", "--cpu", "native", "--mesh", "dp=2", "--zero", "3"])
+    inputs = inputs_of(figures, described, described["archives"][archive])
+    trained = run(train, ["--lr", "0.01"], init=first, inputs=inputs, steps=2).parameters
+    ties = described["ties"]
+    aliases = {one: other for pair in ties.items() for one, other in (pair, pair[::-1]) if one not in first}
+    assert len(aliases) == len(ties) > 0, f"{archive} has the ties {ties}, and the import the names {sorted(first)}"
+    assert set(trained) == set(first) | set(aliases), f"other names: {sorted(set(trained) ^ set(first) ^ set(aliases))}"
+    for key, value in trained.items():
+        original = first[aliases.get(key, key)]
+        assert (value.shape, value.dtype) == (original.shape, original.dtype), f"{key} is {value.dtype} {value.shape}"
+        assert key in described["frozen"] or value.tobytes() != original.tobytes(), f"{key} has not been trained"
+    for alias, key in aliases.items():
+        assert trained[alias].tobytes() == trained[key].tobytes(), f"{alias} and {key} have other bits"
+    for what, init in [("all names", trained), ("the first names", {key: trained[key] for key in first}),
+                       ("the other names", {key: trained[key] for key in trained if key not in aliases.values()})]:
+        again = run(train, [], init=init, inputs=inputs, steps=0).parameters
+        assert {k: v.tobytes() for k, v in again.items()} == {k: v.tobytes() for k, v in trained.items()}, f"--init with {what} loads other bits"
+    alias, key = next(iter(aliases.items()))
+    try:
+        run(train, [], init={**trained, alias: trained[alias] + 1}, inputs=inputs, steps=0)
+    except AssertionError as error:
+        assert f"the tensors '{alias}' and '{key}' differ" in str(error), error
+    else:
+        raise AssertionError("--init took tied tensors that differ")
+
+
 def import_model(ppopt, archive, model, flags=()):
     """Writes `model` and, beside it, its parameters; returns these and what was printed."""
     done = checked([ppopt, "import", archive, "-o", model, *flags])

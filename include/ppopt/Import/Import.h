@@ -34,12 +34,10 @@ struct ImportedInput {
   RankedTensorType type;
 };
 
-/// A parameter of the model, where its initial value is, and the other names
-/// under which PyTorch's state_dict has it.
+/// A parameter of the model, and where its initial value is.
 struct ImportedParameter {
   std::string name;
   std::string value; ///< its name in the graph
-  std::vector<std::string> otherNames;
   std::shared_ptr<pt2::StoredTensor> tensor;
 };
 

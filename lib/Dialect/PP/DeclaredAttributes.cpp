@@ -43,6 +43,10 @@ static bool areShardings(Attribute value) {
   auto list = dyn_cast<ArrayAttr>(value);
   return list && llvm::all_of(list, llvm::IsaPred<ShardingAttr>);
 }
+static bool areStrings(Attribute value) {
+  auto list = dyn_cast<ArrayAttr>(value);
+  return list && llvm::all_of(list, llvm::IsaPred<StringAttr>);
+}
 
 static constexpr StringLiteral kNumber = "a whole number, i64";
 static constexpr StringLiteral kSharding = "a #pp.sharding";
@@ -59,6 +63,8 @@ static constexpr Declaration kDeclarations[] = {
      /*inModels=*/true},
     {kShardAttr, kArgument, isOf<func::FuncOp>, isValue<ShardingAttr>,
      kSharding, /*inModels=*/true},
+    {kAliasesAttr, kOperation, isOf<ParamOp, ParamDeclOp>, areStrings,
+     "a list of strings", /*inModels=*/true},
     {kThresholdsAttr, kOperation, isOf<ModuleOp>, isValue<DictionaryAttr>,
      "a dictionary", /*inModels=*/true},
     {kDeviceAttr, kOperation, isOf<ModuleOp>, isValue<DictionaryAttr>,

@@ -203,13 +203,18 @@ static LogicalResult verifyParams(ModuleOp module, func::FuncOp entry) {
                         "parameter with pp.on");
       return WalkResult::interrupt();
     }
-    if (failed(verifyName(param.getLoc(), "parameter", param.getParamName())))
-      return WalkResult::interrupt();
-    auto [known, isNew] = names.try_emplace(param.getParamName(), param);
-    if (!isNew) {
+    SmallVector<StringRef> ofParam{param.getParamName()};
+    if (auto aliases = param->getAttrOfType<ArrayAttr>(kAliasesAttr))
+      llvm::append_range(ofParam, aliases.getAsValueRange<StringAttr>());
+    for (StringRef name : ofParam) {
+      if (failed(verifyName(param.getLoc(), "parameter", name)))
+        return WalkResult::interrupt();
+      auto [known, isNew] = names.try_emplace(name, param);
+      if (isNew)
+        continue;
       InFlightDiagnostic diag =
           param.emitError("a second parameter is named '")
-          << param.getParamName()
+          << name
           << "'; rename one, or use the value of the first twice to share it";
       diag.attachNote(known->second.getLoc()) << "the first is here";
       return WalkResult::interrupt();

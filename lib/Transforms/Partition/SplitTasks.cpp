@@ -74,6 +74,8 @@ void declareParameters(EntryParts &parts, OpBuilder &builder) {
         builder.getDenseI64ArrayAttr(places));
     if (ShardingAttr sharding = getShardingAttr(param))
       decl->setAttr(kShardingAttr, sharding);
+    if (Attribute aliases = param->getAttr(kAliasesAttr))
+      decl->setAttr(kAliasesAttr, aliases);
   }
 }
 

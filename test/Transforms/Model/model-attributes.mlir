@@ -6,7 +6,7 @@ module attributes {pp.thresholds = {"kernel-ops" = 2 : i64}, other.tool = "x"} {
     return {other.mark} %x : tensor<4x8xi32>
   }
   func.func @main(%x: tensor<4x8xi32> {pp.input = "x", pp.shift = 1 : i64, pp.shard = #pp.sharding<[{}, {tp} ]>}) -> tensor<f32> {
-    %w = pp.param "w" {init = #pp.init<ones>, frozen, other.kind = 1} : tensor<f32>
+    %w = pp.param "w" {init = #pp.init<ones>, frozen, other.kind = 1, pp.aliases = ["v"]} : tensor<f32>
     %0 = call @layer(%x) {other.mark} : (tensor<4x8xi32>) -> tensor<4x8xi32>
     return %w : tensor<f32>
   }
@@ -177,5 +177,21 @@ func.func @main(%x: tensor<4x4xf32> {pp.input = "x"}) -> tensor<f32> {
   // expected-error @below {{'pp.param' op has a place, which the compiler decides; mark the parameter with pp.on}}
   %w = pp.param "w" {init = #pp.init<ones>, place = 1 : i64} : tensor<4x4xf32>
   %0 = pp.reduce sum %x [0, 1] : tensor<4x4xf32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4x8xi32> {pp.input = "x"}) -> tensor<f32> {
+  // expected-error @below {{has pp.aliases = "v", which must be a list of strings}}
+  %w = pp.param "w" {init = #pp.init<ones>, pp.aliases = "v"} : tensor<f32>
+  return %w : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+  // expected-error @below {{'pp.reduce' op takes no attribute 'pp.aliases'}}
+  %0 = pp.reduce sum %x [0] {pp.aliases = ["y"]} : tensor<4xf32>
   return %0 : tensor<f32>
 }

@@ -205,6 +205,34 @@ func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // -----
 
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+  // expected-note @below {{the first is here}}
+  %b = pp.param "b" {init = #pp.init<zeros>, pp.aliases = ["c", "d"]} : tensor<f32>
+  // expected-error @below {{a second parameter is named 'd'; rename one, or use the value of the first twice to share it}}
+  %d = pp.param "d" {init = #pp.init<zeros>} : tensor<f32>
+  return %b : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+  // expected-note @below {{the first is here}}
+  %b = pp.param "b" {init = #pp.init<zeros>} : tensor<f32>
+  // expected-error @below {{a second parameter is named 'b'; rename one, or use the value of the first twice to share it}}
+  %d = pp.param "d" {init = #pp.init<zeros>, pp.aliases = ["c", "b"]} : tensor<f32>
+  return %b : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+  // expected-error @below {{no parameter can be named __metadata__: in safetensors files that is not a tensor; rename it}}
+  %b = pp.param "b" {init = #pp.init<zeros>, pp.aliases = ["__metadata__"]} : tensor<f32>
+  return %b : tensor<f32>
+}
+
+// -----
+
 // expected-error @below {{entry @main has no inputs: add an argument with {pp.input = "name"}}}
 func.func @main() -> tensor<f32> {
   %0 = pp.constant dense<0.0> : tensor<f32>

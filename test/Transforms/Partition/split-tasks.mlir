@@ -1,7 +1,7 @@
 // RUN: ppopt opt %s --pp-insert-plan="mesh=dp=2 microbatches=2" --pp-decompose-model --canonicalize --pp-place-ops --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks --canonicalize | FileCheck %s
 
 // CHECK: pp.param_decl "w" {{.*}}learns
-// CHECK: pp.param_decl "f" {frozen
+// CHECK: pp.param_decl "f" {frozen, {{.*}}pp.aliases = ["g", "h"]
 
 // The count is computed once, before the first forward.
 // CHECK-LABEL: pp.task prologue @p0_P
@@ -25,7 +25,7 @@
 // CHECK-NOT: func.func
 func.func @main(%x: tensor<8x2xf32> {pp.input = "x"}, %t: tensor<8xi32> {pp.input = "t"}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<2x3xf32>
-  %f = pp.param "f" {init = #pp.init<ones>, frozen} : tensor<3xf32>
+  %f = pp.param "f" {init = #pp.init<ones>, frozen, pp.aliases = ["g", "h"]} : tensor<3xf32>
   %0 = pp.matmul %x, %w : tensor<8x2xf32>, tensor<2x3xf32>
   %1 = pp.relu %0 : tensor<8x3xf32>
   %2 = pp.mul %1, %f : tensor<8x3xf32>, tensor<3xf32>

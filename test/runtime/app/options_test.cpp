@@ -316,6 +316,47 @@ TEST(InitialParameters, MustBeTheModels) {
                "missing: w; not a parameter: v");
 }
 
+TEST(InitialParameters, MayHaveAliases) {
+  TemporaryFolder folder;
+  std::string path = folder.path("p.safetensors");
+  auto document = next_token::program(1, 1);
+  document["parameters"][0]["aliases"] = {"v", "a"};
+  Program program = ppopt::runtime::readProgram(document.dump());
+  ppopt_rank rank(program, next_token::Tasks<1, 1>::list, nullptr, {});
+  double values[2] = {1, 2}, others[2] = {1, 3};
+  std::memcpy(hostAt(rank, next_token::weights), values, sizeof values);
+  exportParameters(rank, path);
+  SafetensorsFile file(path);
+  ASSERT_EQ(file.tensors().size(), 4u);
+  for (const char *name : {"w", "v", "a"})
+    EXPECT_EQ(std::memcmp(file.find(name)->data, values, sizeof values), 0);
+
+  auto load = [&](std::vector<TensorToStore> tensors) {
+    float unused[3] = {};
+    tensors.push_back({"unused", "F32", {1, 3}, unused});
+    writeSafetensors(path, tensors);
+    ppopt_rank loaded(program, next_token::Tasks<1, 1>::list, nullptr, {});
+    InitialParameters(program, path)
+        .load(*loaded.device, loaded.compute, loaded.parameters);
+    return std::memcmp(hostAt(loaded, next_token::weights), values,
+                       sizeof values) == 0;
+  };
+  TensorToStore w{"w", "F64", {2}, values}, v{"v", "F64", {2}, values},
+      a{"a", "F64", {2}, values};
+  EXPECT_TRUE(load({w}));
+  EXPECT_TRUE(load({a}));
+  EXPECT_TRUE(load({w, v, a}));
+  EXPECT_TRUE(load({v, a}));
+  EXPECT_ERROR(load({}), "missing: w");
+  a.data = others;
+  EXPECT_ERROR(load({w, v, a}),
+               "the tensors 'a' and 'w' differ, and are one parameter of this "
+               "model: it needs a parameter of its own for the first");
+  EXPECT_ERROR(load({v, a}), "the tensors 'a' and 'v' differ");
+  EXPECT_ERROR(load({{"v", "F32", {2}, values}}),
+               "of another type: v for w (file F32 [2], model F64 [2])");
+}
+
 TEST(InitialParameters, OfASquareMatrixMayBeOfAnotherType) {
   TemporaryFolder folder;
   float values[4] = {};

@@ -174,6 +174,11 @@ const Wrong wrongs[] = {
      "inputs[1].shape does not start with the plan's batch"},
     {"/parameters/0/shape", "[4611686018427387904, 4]",
      "parameters[0].shape has too many elements"},
+    {"/parameters/0/aliases", "\"v\"", "parameters[0].aliases is not an array"},
+    {"/parameters/0/aliases", "[\"v\", \"w\"]",
+     "parameters[0].aliases[1] is 'w' a second time"},
+    {"/parameters/0/aliases", "[\"v\", \"v\"]",
+     "parameters[0].aliases[1] is 'v' a second time"},
     {"/parameters/0/init/high", "", "parameters[0].init.high is missing"},
     {"/parameters/0/init/high", "true",
      "parameters[0].init.high is not a number"},
@@ -397,7 +402,7 @@ TEST(ProgramErrors, Version) {
   json document = least_squares::program(1, 1);
   document["abi"] = 1;
   EXPECT_EQ(errorOf(document),
-            "program: abi is 1, and this runtime has 10: compile the model "
+            "program: abi is 1, and this runtime has 11: compile the model "
             "again with the ppopt that the runtime belongs to");
 }
 

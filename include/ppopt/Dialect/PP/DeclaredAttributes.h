@@ -24,6 +24,8 @@ inline constexpr llvm::StringLiteral kInputAttr = "pp.input";
 inline constexpr llvm::StringLiteral kShiftAttr = "pp.shift";
 /// How the author of a model wants an input to be cut.
 inline constexpr llvm::StringLiteral kShardAttr = "pp.shard";
+/// More names of a parameter in files.
+inline constexpr llvm::StringLiteral kAliasesAttr = "pp.aliases";
 /// The module attribute that sets thresholds: {kernel-ops = 1 : i64}.
 inline constexpr llvm::StringLiteral kThresholdsAttr = "pp.thresholds";
 /// The attribute of a module whose device is not the built-in one: the fields

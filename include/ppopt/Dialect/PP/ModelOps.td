@@ -58,6 +58,7 @@ def PP_ParamOp : PP_Op<"param", [PP_Space, MemoryEffects<[MemWrite]>]> {
   let description = [{
     In the entry function only; names are unique. `frozen`: never updated. `no_decay`: weight decay leaves it alone. A parameter that no op
     uses stays in the program. `--init` and `--export` store it by this name and shape, row by row, unless a map says otherwise (docs/maps.md).
+    `pp.aliases = ["lm_head.weight"]` has more names that it has in files: `--export` writes a copy under each, `--init` takes any of them.
     From phase `placed` on there is one op per `place` that uses the parameter. `shard`: how the parameter is cut; axes that the mesh lacks are
     ignored, so that one file serves every mesh.
 
