@@ -32,7 +32,7 @@ def main():
                       [(f"{archive[:-4]}, back", functools.partial(models.check_back, harness.ppopt, scratch, fixtures, name, archive))
                        for name, archive in BACK])
         harness.cases([(f"ops, {program}", functools.partial(ops.check_group, harness.ppopt, cases, program, names))
-                       for program, names in cases.groups()])
+                       for program, names in cases.groups(harness.args.long)])
         harness.cases([(f"refused: {name}", functools.partial(ops.check_refused, harness.ppopt, cases, name, word))
                        for name, word in cases.refused()])
         harness.cases([("unsupported ops", functools.partial(ops.check_unsupported, harness.ppopt, scratch, unsupported.unpack, str(HERE / "unsupported"))),
