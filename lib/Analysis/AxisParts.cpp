@@ -140,6 +140,28 @@ LogicalResult IterationAxis::verifyPart(const CutOp &cut, Operation *part,
   return verify(part);
 }
 
+/// Gives the tile of a result (of a mask of rows, of iota) the size of a part
+/// along a dimension that no axis of the mesh cuts. Tiles of tables stay.
+static void resizeTile(Operation *part, RankedTensorType was, int64_t dim,
+                       int64_t size) {
+  auto tile = part->getAttrOfType<TileAttr>("tile");
+  if (!tile || tile.getShape().size() != size_t(was.getRank()) ||
+      !tile.getCuts(dim).empty())
+    return;
+  SmallVector<int64_t> shape(tile.getShape());
+  for (auto [number, whole] : llvm::enumerate(shape)) {
+    int64_t local = whole;
+    for (TileCutAttr cut : tile.getCuts())
+      if (cut.getDim() == int64_t(number))
+        local /= cut.getParts();
+    if (local != was.getDimSize(number))
+      return;
+  }
+  shape[dim] = size;
+  part->setAttr("tile",
+                TileAttr::get(part->getContext(), tile.getCuts(), shape));
+}
+
 FailureOr<Operation *> IterationAxis::clonePart(OpBuilder &builder,
                                                 const CutOp &cut,
                                                 ValueRange operands,
@@ -149,8 +171,12 @@ FailureOr<Operation *> IterationAxis::clonePart(OpBuilder &builder,
   for (auto [was, is, loops] :
        llvm::zip(cut.op->getResults(), part->getResults(), cut.space.results)) {
     FailureOr<AxisDim> dim = cut.findDim(loops);
-    if (succeeded(dim))
-      is.setType(getPartType(was, *dim, count));
+    if (failed(dim))
+      continue;
+    is.setType(getPartType(was, *dim, count));
+    if (*dim)
+      resizeTile(part, cast<RankedTensorType>(was.getType()), **dim,
+                 getShape(is)[**dim]);
   }
   if (auto constant = dyn_cast<ConstantOp>(part))
     if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))

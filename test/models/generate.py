@@ -96,7 +96,7 @@ class Generator:
         random = np.random.default_rng([seed, 9])
         pairs = [first_pair(run)]
         pairs[0].compile_flags += ["--precision", "bf16"] if run.get("precision") else []
-        pairs[0].cuda = draw_cuda(random, description) if self.args.cuda else []
+        pairs[0].cuda = draw_cuda(random, description, run) if self.args.cuda else []
         refused = 0
         done = 0
         while done < self.args.plans and refused < 12:

@@ -115,14 +115,14 @@ def draw_marks(random, places):
     return int(random.integers(2**31)), places, float(pick(random, [0.2, 0.6, 1.0])), float(pick(random, [0.0, 0.6, 0.9]))
 
 
-def draw_cuda(random, description):
+def draw_cuda(random, description, run):
     """How a pair is compiled for GPUs."""
     flags = ["--target", "cuda", "--no-generation"]
     if random.random() < 0.3:
         flags += ["--matmul", "generated"]
     if random.random() < 0.2:
         flags += ["--math", "accurate"]
-    if description["float"] == "f32" and random.random() < 0.4:
+    if description["float"] == "f32" and random.random() < 0.4 and not run.get("precision"):  # which all runs of the pair have
         flags += ["--precision", "bf16"]
     return flags
 
@@ -158,8 +158,10 @@ def draw_pair(random, description, run, thresholds=(), allows_mpi=False, asynchr
         run_flags += ["--eval-every", "1"]
     resume = draw_resume(random, description, run) if description["steps"] > 1 and random.random() < 0.25 else {}
     not_finite = draw_not_finite(random, description) if random.random() < 0.15 else ()
-    fake_seed = int(random.integers(1, 2**31)) if launch == "threads" and random.random() < 0.15 else 0
-    cuda = draw_cuda(random, description) if for_cuda and not is_asynchronous else []
+    # Trainers that serve each other use the CPU's memory.
+    on_fake = launch == "threads" and not is_asynchronous and random.random() < 0.15
+    fake_seed = int(random.integers(1, 2**31)) if on_fake else 0
+    cuda = draw_cuda(random, description, run) if for_cuda and not is_asynchronous else []
     return Pair(compile_flags, run_flags, run, launch, plan.ranks, marks, (), resume, not_finite, fake_seed, cuda)
 
 
