@@ -54,11 +54,20 @@ int64_t readSize(const JsonValue &json, bool &isDynamic) {
 TensorMeta readMeta(const JsonValue &json, bool isStored) {
   TensorMeta meta;
   JsonValue code = json.get("dtype");
-  if (std::optional<Dtype> type = dtypeFromCode(code.asInteger()))
+  if (std::optional<Dtype> type = dtypeFromCode(code.asInteger())) {
     meta.type = *type;
-  else
+  } else if (!isStored) {
+    // No op that is supported makes one: nothing has a size of -1.
+    int64_t number = code.asInteger();
+    meta.unknownType = number >= 9 && number <= 11
+                           ? "complex"
+                           : "the type " + std::to_string(number);
+    meta.shape.push_back(-1);
+    return meta;
+  } else {
     code.fail("is " + Twine(code.asInteger()) +
               ", a type that no model of ppopt has");
+  }
   int64_t elements = 1;
   json.get("sizes").forEach([&](const JsonValue &each) {
     bool isDynamic = false;

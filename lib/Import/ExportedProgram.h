@@ -48,6 +48,8 @@ int64_t countElements(llvm::ArrayRef<int64_t> shape);
 /// What is known of a tensor before it is computed.
 struct TensorMeta {
   Dtype type = Dtype::f32;
+  /// A type that models do not have, in words, of a tensor that has no shape.
+  std::string unknownType;
   Shape shape;
   /// The bits of the sizes that a `Dim` of the user names.
   llvm::SmallVector<bool, 4> isDynamic;

@@ -87,9 +87,10 @@ LogicalResult Importer::addInput(const InputSpec &spec) {
   if (found == program.graph.tensors.end())
     return error() << "says nothing of the input '" << spec.name << "'";
   const TensorMeta &meta = found->second;
-  if (!emit.elementType(meta.type))
+  if (!meta.unknownType.empty() || !emit.elementType(meta.type))
     return error() << "has the input '" << spec.name << "' of "
-                   << spell(meta.type)
+                   << (meta.unknownType.empty() ? spell(meta.type)
+                                                : StringRef(meta.unknownType))
                    << ", which models do not have: export with float32, "
                       "float64, bfloat16, int32, int64 or bool";
   if (meta.shape.empty())
@@ -171,7 +172,7 @@ LogicalResult Importer::addParameter(const InputSpec &spec) {
   if (failed(checkAgrees(spec, meta)))
     return failure();
   for (const ImportedParameter &other : model.parameters)
-    if (other.name == spec.name || is_contained(other.otherNames, spec.name))
+    if (other.name == spec.name)
       return error() << "has the parameter '" << spec.name << "' twice";
   if (!pt2::isFloat(meta.type) || !emit.elementType(meta.type))
     return error() << "has the parameter '" << spec.name << "' of "

@@ -419,7 +419,7 @@ def ints(*values):
 
 L = "layers.0.weight"
 WEIGHT_CASES = {
-    "weight_pickled": ([L, "use_pickle"], weight(use_pickle=True)),
+    "weight_pickled": ([L, "pickled"], weight(use_pickle=True)),
     "weight_offset_beyond": ([L, "storage"], weight(storage_offset={"as_int": 1})),
     "weight_offset_negative": ([L, "offset"], weight(storage_offset={"as_int": -1})),
     "weight_offset_overflows": ([L], weight(storage_offset={"as_int": 2 ** 63 - 1})),
@@ -439,8 +439,8 @@ WEIGHT_CASES = {
     "weight_sparse": ([L, "layout"], weight(layout=1)),
     "weight_size_is_a_symbol": ([L, "size"], weight(sizes=[{"as_expr": {"expr_str": "Symbol('s0')", "hint": {"as_int": 12}}}, {"as_int": 6}])),
     "weight_file_missing": ([L, "weight_99"], weight(path_name="weight_99")),
-    "weight_file_outside": ([L, "path"], weight(path_name="../../../../../../etc/passwd")),
-    "weight_file_absolute": ([L, "path"], weight(path_name="/etc/passwd")),
+    "weight_file_outside": ([L, "which the archive lacks"], weight(path_name="../../../../../../etc/passwd")),
+    "weight_file_absolute": ([L, "which the archive lacks"], weight(path_name="/etc/passwd")),
     "weight_file_is_the_program": ([L], weight(path_name="../../models/model.json")),
     "weight_without_meta": ([L, "tensor_meta"], weight(tensor_meta=None)),
     # The bias begins within the other bias: neither tied nor apart.
