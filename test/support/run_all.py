@@ -34,6 +34,7 @@ NOT_SANITIZED = {
     "check_docs": "it trains, and what it runs is run by others",
     "check_readme": "it trains for a minute, and what it runs is run by others",
     "check_live": "it compares speed",
+    "check_round_trip": "it runs only with PyTorch",
     "check_emulator": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_emulated": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_bf16": "threads of the emulated device have stacks that the sanitizer does not know",
@@ -47,7 +48,7 @@ NOT_SANITIZED = {
 }
 
 # Harnesses with many short cases begin last: at the end none of them keeps the others waiting.
-LAST = ("check_bits", "check_cuda", "check_cuda_bugs", "check_emulated", "check_random", "check_shardings", "check_stages", "check_models", "check_equivalence", "check_zero")
+LAST = ("check_bits", "check_cuda", "check_cuda_bugs", "check_emulated", "check_import", "check_random", "check_shardings", "check_stages", "check_models", "check_equivalence", "check_zero")
 
 
 class Tally:
@@ -156,7 +157,10 @@ def find_harnesses(sanitizer):
         scripts = [os.path.join(SOURCE, "test", "threads", "train_under_thread_sanitizer.py")]
     else:
         scripts = glob.glob(os.path.join(SOURCE, "test", "*", "check_*.py"))
-    scripts = {os.path.splitext(os.path.basename(script))[0]: script for script in scripts}
+    names = [os.path.splitext(os.path.basename(script))[0] for script in scripts]
+    if len(set(names)) != len(names):
+        raise SystemExit(f"two harnesses have one name: {sorted(name for name in names if names.count(name) > 1)}")
+    scripts = dict(zip(names, scripts))
     return {name: scripts[name] for name in sorted(scripts, key=lambda name: (name in LAST, name)) if not sanitizer or name not in NOT_SANITIZED}
 
 
