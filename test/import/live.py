@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One case of check_live.py, with a Python that has torch: live.py CASE FOLDER. Prints the largest difference of the logits."""
+"""One case of check_round_trip.py, with a Python that has torch: live.py CASE FOLDER. Prints the largest difference of the logits."""
 import copy
 import os
 import sys
