@@ -101,10 +101,16 @@ Values buildPow(OpCall &call, Emitter &emit) {
     call.fail("raises integers to a power: cast them to floats");
     return {};
   }
-  if (!call.isTensor("exponent"))
-    return {emit.make<PowOp>(
-        emit.operand(call, "self", type),
-        emit.getBuilder().getF64FloatAttr(call.number("exponent")))};
+  if (!call.isTensor("exponent")) {
+    double exponent = call.number("exponent");
+    // As models write them by hand: norms and activations are recognised.
+    if (exponent == 2 || exponent == 3) {
+      Value x = emit.operand(call, "self", type), square = emit.mul(x, x);
+      return {exponent == 2 ? square : emit.mul(square, x)};
+    }
+    return {emit.make<PowOp>(emit.operand(call, "self", type),
+                             emit.getBuilder().getF64FloatAttr(exponent))};
+  }
   return {emit.make<PowerOp>(emit.operand(call, "self", type),
                              emit.operand(call, "exponent", type))};
 }

@@ -38,11 +38,20 @@ void checkVersion(const Json &document) {
                 version.abi, PPOPT_ABI_VERSION);
 }
 
+/// A compiler may have targets that this runtime lacks.
+void checkTarget(const std::string &name, const Path &root) {
+  Path plan = root["plan"], target = plan["target"];
+  if (name != "cpu" && name != "cuda")
+    target["name"].fail("is '" + name +
+                        "', and this runtime has only cpu and cuda");
+}
+
 Program readDocument(const Json &document) {
   Program program;
   Path root;
   readValue(document, root, program, {});
   checkProgram(program, root);
+  checkTarget(program.plan.target.name, root);
   return program;
 }
 

@@ -54,7 +54,7 @@ def json_is_not_utf8(a):
     a.entries["models/model.json"] = a.entries["models/model.json"].replace(b"linear", b"line\xff\xfe", 1)
 
 
-@case("model.json", "nest")
+@case("model.json", "not an object")
 def json_nests_deep(a):
     a.entries["models/model.json"] = b"[" * 100_000 + b"]" * 100_000
 
@@ -209,7 +209,7 @@ def result_named_as_a_parameter(a):
     a.change(lambda m: node(m, "gelu.default").update(outputs=[{"as_tensor": {"name": "p_layers_0_weight"}}]))
 
 
-@case("gelu", "result")
+@case("gelu", "nothing before it makes")
 def node_without_results(a):
     a.change(lambda m: node(m, "gelu.default").update(outputs=[]))
 
@@ -331,7 +331,7 @@ def output_unknown(a):
     a.change(lambda m: m["graph_module"]["graph"].update(outputs=[{"as_tensor": {"name": "nothing_like_it"}}]))
 
 
-@case("output")
+@case("returns no loss")
 def no_outputs(a):
     def change(m):
         m["graph_module"]["graph"]["outputs"] = []
@@ -378,7 +378,7 @@ def two_parameters_of_one_name(a):
     a.change(lambda m: specs(m)[0]["parameter"].update(parameter_name="layers.0.bias"))
 
 
-@case("parameter")
+@case("no values")
 def parameter_without_a_name(a):
     a.change(lambda m: specs(m)[0]["parameter"].update(parameter_name=""))
 
@@ -421,7 +421,7 @@ L = "layers.0.weight"
 WEIGHT_CASES = {
     "weight_pickled": ([L, "pickled"], weight(use_pickle=True)),
     "weight_offset_beyond": ([L, "storage"], weight(storage_offset={"as_int": 1})),
-    "weight_offset_negative": ([L, "offset"], weight(storage_offset={"as_int": -1})),
+    "weight_offset_negative": ([L, "begins at"], weight(storage_offset={"as_int": -1})),
     "weight_offset_overflows": ([L], weight(storage_offset={"as_int": 2 ** 63 - 1})),
     "weight_stride_negative": ([L, "stride"], weight(strides=ints(-6, 1))),
     "weight_stride_zero": ([L, "stride"], weight(strides=ints(0, 1))),
@@ -433,9 +433,9 @@ WEIGHT_CASES = {
     "weight_size_negative": ([L, "size"], weight(sizes=ints(-12, -6))),
     "weight_size_of_another_shape": ([L, "shape"], weight(sizes=ints(6, 12), strides=ints(12, 1))),
     "weight_ranks_differ": ([L, "stride"], weight(strides=ints(1))),
-    "weight_of_another_type": ([L, "type"], weight(dtype=5)),
+    "weight_of_another_type": ([L, "storage"], weight(dtype=5)),
     "weight_dtype_99": ([L, "99"], weight(dtype=99)),
-    "weight_dtype_float8": ([L, "float8"], weight(dtype=29)),
+    "weight_dtype_float8": ([L, "29, a type"], weight(dtype=29)),
     "weight_sparse": ([L, "layout"], weight(layout=1)),
     "weight_size_is_a_symbol": ([L, "size"], weight(sizes=[{"as_expr": {"expr_str": "Symbol('s0')", "hint": {"as_int": 12}}}, {"as_int": 6}])),
     "weight_file_missing": ([L, "weight_99"], weight(path_name="weight_99")),
@@ -444,7 +444,7 @@ WEIGHT_CASES = {
     "weight_file_is_the_program": ([L], weight(path_name="../../models/model.json")),
     "weight_without_meta": ([L, "tensor_meta"], weight(tensor_meta=None)),
     # The bias begins within the other bias: neither tied nor apart.
-    "weights_overlap": (["layers.2.bias", "overlap"], lambda a: overlapping(a)),
+    "weights_overlap": (["layers.2.bias", "share a part"], lambda a: overlapping(a)),
 }
 
 
@@ -461,7 +461,7 @@ for name, (words, function) in WEIGHT_CASES.items():
     CASES[name] = (function, words)
 
 
-@case("weights_config")
+@case("no values")
 def weights_config_missing(a):
     del a.entries[WEIGHTS]
 

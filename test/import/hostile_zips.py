@@ -86,7 +86,7 @@ def zip_without_its_beginning(a):
     return a.data[100:]
 
 
-@case("zip")
+@case("no models/model.json")
 def zip_has_no_entries(a):
     return struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, 0, 0, 0, 0, 0)
 
@@ -177,7 +177,7 @@ def entry_deflated_bomb(a):
     return pack(a, compressed=["models/model.json"])
 
 
-@case("encrypted")
+@case("password")
 def entry_encrypted(a):
     return pack(a, central={"models/model.json": dict(flags=0x801)}, local={"models/model.json": dict(flags=0x801)})
 
@@ -251,21 +251,21 @@ def zip64_local_headers(a):
     return buffer.getvalue()
 
 
-@case("zip")
+@case("no whole archive")
 def zip64_record_beyond(a):
     return zip64(a, record=2 ** 63)
 
 
-@case("zip")
+@case("no whole archive")
 def zip64_directory_beyond(a):
     return zip64(a, offset=2 ** 64 - 16)
 
 
-@case("zip")
+@case("no whole archive")
 def zip64_directory_size_overflows(a):
     return zip64(a, size=2 ** 64 - 1)
 
 
-@case("zip")
+@case("no whole archive")
 def zip64_count_beyond(a):
     return zip64(a, count=2 ** 63)
