@@ -4,6 +4,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
+
 using namespace llvm;
 using namespace mlir::pp;
 using namespace mlir::pp::pt2;
@@ -83,6 +85,12 @@ std::vector<const Tensor *> OpCall::tensors(StringRef name) {
   return list;
 }
 
+/// A number of the archive as an integer; it may be any number.
+static int64_t toInteger(double value) {
+  constexpr double limit = 4611686018427387904.0; // 2^62
+  return value > -limit && value < limit ? int64_t(value) : 0;
+}
+
 double OpCall::symbol(StringRef name) {
   auto found = environment.symbols.find(name);
   if (found != environment.symbols.end())
@@ -99,11 +107,12 @@ bool OpCall::isIntegral(StringRef name) const {
   if (!argument)
     return true;
   if (argument->kind == Argument::Kind::SymInt) {
-    double value = 0.5;
-    auto found = environment.symbols.find(argument->names.front());
-    if (found != environment.symbols.end())
-      value = found->second;
-    return value == int64_t(value);
+    StringRef symbolName = argument->names.front();
+    auto known = environment.symbols.find(symbolName);
+    double value = known != environment.symbols.end()
+                       ? known->second
+                       : graph.symbols.lookup(symbolName);
+    return value == std::floor(value);
   }
   return argument->kind == Argument::Kind::Int ||
          argument->kind == Argument::Kind::Bool;
@@ -118,7 +127,7 @@ int64_t OpCall::integer(StringRef name, std::optional<int64_t> fallback) {
   case Argument::Kind::Bool:
     return argument->ints.front();
   case Argument::Kind::SymInt:
-    return int64_t(symbol(argument->names.front()));
+    return toInteger(symbol(argument->names.front()));
   default:
     fail("has the argument '" + name + "', which is no integer");
     return fallback.value_or(1);
@@ -157,10 +166,10 @@ Shape OpCall::integers(StringRef name, std::optional<Shape> fallback) {
   case Argument::Kind::Ints:
     return Shape(argument->ints.begin(), argument->ints.end());
   case Argument::Kind::SymInt:
-    return {int64_t(symbol(argument->names.front()))};
+    return {toInteger(symbol(argument->names.front()))};
   case Argument::Kind::SymInts:
     for (auto [each, number] : zip_equal(argument->names, argument->ints))
-      list.push_back(each.empty() ? number : int64_t(symbol(each)));
+      list.push_back(each.empty() ? number : toInteger(symbol(each)));
     return list;
   case Argument::Kind::Tensors:
     if (argument->names.empty())
