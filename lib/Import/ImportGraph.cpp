@@ -191,7 +191,7 @@ LogicalResult GraphImporter::replaceInPlace(const Node &node) {
 //===----------------------------------------------------------------------===//
 
 /// The nodes of a region without gradients, inline.
-LogicalResult GraphImporter::importInner(const Node &node, const Graph &graph) {
+LogicalResult GraphImporter::importInner(const Node &node) {
   const Graph &inner = *innerGraph(node);
   // The flag, the graph, then the graph's inputs.
   ArrayRef<NamedArgument> arguments = node.arguments;
@@ -252,8 +252,11 @@ LogicalResult GraphImporter::importNumber(const Node &node, OpCall &call) {
 }
 
 LogicalResult GraphImporter::importNode(const Node &node, const Graph &graph) {
-  if (innerGraph(node))
-    return importInner(node, graph);
+  if (innerGraph(node)) {
+    if (node.op != gradMode)
+      return error(node) << "is not supported: export without it";
+    return importInner(node);
+  }
   OpCall call(node, graph, environment);
   if (makesNothing(node, graph))
     return importNumber(node, call);

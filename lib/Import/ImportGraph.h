@@ -27,7 +27,7 @@ private:
   LogicalResult importNodes(const Graph &graph);
   LogicalResult importNode(const Node &node, const Graph &graph);
   LogicalResult importNumber(const Node &node, OpCall &call);
-  LogicalResult importInner(const Node &node, const Graph &graph);
+  LogicalResult importInner(const Node &node);
   LogicalResult checkCall(const Node &node, const OpCall &call);
   LogicalResult addResults(const Node &node, OpCall &call,
                            std::vector<Value> values);

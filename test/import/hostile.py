@@ -538,6 +538,28 @@ def entries_in_another_order(a):
     a.entries = dict(reversed(a.entries.items()))
 
 
+def in_region(model, target, *arguments):
+    """Puts the node that makes gelu into a graph of its own, which `target` calls."""
+    graph = model["graph_module"]["graph"]
+    number = next(i for i, each in enumerate(graph["nodes"]) if each["outputs"] == [{"as_tensor": {"name": "gelu"}}])
+    inner = graph["nodes"][number]
+    given = inner["inputs"][0]["arg"]
+    region = dict(graph, inputs=[given], outputs=inner["outputs"], nodes=[inner], tensor_values={"gelu": graph["tensor_values"]["gelu"]})
+    arguments = [*arguments, {"as_graph": {"name": "submod_1", "graph": region}}, given]
+    graph["nodes"][number] = dict(inner, target=target, inputs=[{"name": "", "arg": each, "kind": 1} for each in arguments])
+
+
+@right
+def region_with_gradients(a):
+    a.change(lambda m: in_region(m, "torch.ops.higher_order.wrap_with_set_grad_enabled", {"as_bool": True}))
+
+
+@case("wrap_with_autocast", "not supported")
+def region_of_autocast(a):
+    """Whose casts are not in the graph."""
+    a.change(lambda m: in_region(m, "torch.ops.higher_order.wrap_with_autocast", {"as_string": "cpu"}, {"as_scalar_type": 13}, {"as_bool": False}))
+
+
 def main():
     good, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     data = good.read_bytes()
