@@ -95,13 +95,6 @@ Shape pt2::fromLast(int64_t rank, int64_t dim) {
 static constexpr size_t kMostRuns = 256, kMostTableRuns = 4;
 
 namespace {
-/// An index tensor: a constant or a value.
-struct Index {
-  Shape shape;
-  std::optional<HostTensor> constant;
-  Value value;
-};
-
 struct Run {
   int64_t begin, size;
 };
@@ -119,24 +112,6 @@ static bool dependsOnInput(Value value) {
       llvm::append_range(pending, op->getOperands());
   }
   return false;
-}
-
-/// Returns the tensor with size 1 in dimensions along which it is constant.
-static HostTensor collapse(HostTensor tensor) {
-  for (int64_t dim = 0; dim < tensor.getRank(); ++dim) {
-    bool isSame = true;
-    HostTensor::forEachIndex(tensor.getShape(), [&](ArrayRef<int64_t> index) {
-      Shape first(index);
-      first[dim] = 0;
-      isSame &= tensor.getInteger(index) == tensor.getInteger(first);
-    });
-    if (!isSame)
-      continue;
-    Shape shape(tensor.getShape());
-    shape[dim] = 1;
-    tensor = tensor.view(shape, tensor.getStrides());
-  }
-  return tensor;
 }
 
 static SmallVector<Run> findRuns(const HostTensor &index) {
@@ -212,15 +187,12 @@ static Value gatherByPositions(Emitter &emit, Value x, int64_t dim, Value ids,
                 dim + int64_t(index.size()), /*keepDims=*/false);
 }
 
-/// x[…, index, …]: the dimensions of the index take the place of `dim`. What
-/// a constant index repeats is gathered once.
-static Value gatherDim(Emitter &emit, Value x, int64_t dim,
-                       const Index &index) {
+Value pt2::gatherDim(Emitter &emit, Value x, int64_t dim, const Index &index) {
   bool isTable =
       isFloat(Emitter::typeOf(x)) && (dim == 0 || !dependsOnInput(x));
   Value ids = index.value, result;
   if (index.constant) {
-    HostTensor distinct = collapse(*index.constant);
+    HostTensor distinct = index.constant->collapse();
     SmallVector<Run> runs = findRuns(distinct);
     if (runs.size() <= (isTable ? kMostTableRuns : kMostRuns))
       result = gatherBySlices(emit, x, dim, distinct, runs);
@@ -233,10 +205,8 @@ static Value gatherDim(Emitter &emit, Value x, int64_t dim,
   return emit.broadcastTo(result, replaceDim(x, dim, index.shape));
 }
 
-/// Reads an index into a dimension of `size`; a negative one counts from the
-/// end.
-static Index readIndex(OpCall &call, Emitter &emit, const Tensor &tensor,
-                       int64_t size) {
+Index pt2::readIndex(OpCall &call, Emitter &emit, const Tensor &tensor,
+                     int64_t size) {
   Index index{tensor.shape, std::nullopt, nullptr};
   if (tensor.type == Dtype::boolean || tensor.type == Dtype::u8) {
     call.fail("takes a boolean mask as an index, and how many elements it "
@@ -300,7 +270,7 @@ static Index flattenIndices(Emitter &emit, ArrayRef<Index> indices,
     return flat;
   }
   for (auto [index, size] : zip_equal(indices, sizes)) {
-    Value ids = index.constant ? emit.constant(collapse(*index.constant))
+    Value ids = index.constant ? emit.constant(index.constant->collapse())
                                : emit.castTo(index.value, Dtype::i64);
     flat.value = flat.value
                      ? emit.add(emit.mul(flat.value,
@@ -436,7 +406,7 @@ static Value gatherEach(Emitter &emit, Value x, int64_t dim,
   sizes[dim] = Emitter::shapeOf(x)[dim];
   x = emit.slice(x, offsets, sizes);
   if (index.constant) {
-    HostTensor distinct = collapse(*index.constant);
+    HostTensor distinct = index.constant->collapse();
     if (distinct.getElements() == distinct.getShape()[dim]) {
       // The same indices everywhere, repeated if `dim` collapsed.
       Index same{{distinct.getElements()},
@@ -523,135 +493,11 @@ static Results buildOneHot(OpCall &call, Emitter &emit) {
 }
 
 //===----------------------------------------------------------------------===//
-// Embeddings
-//===----------------------------------------------------------------------===//
-
-static void refuseScaleByFrequency(OpCall &call) {
-  if (call.flag("scale_grad_by_freq", false))
-    call.fail("scales gradients by the frequency of ids, which ppopt does not; "
-              "use scale_grad_by_freq=False");
-}
-
-/// The condition under which ids are `padding`, as [ids…, 1].
-static Value isPadding(Emitter &emit, Value ids, int64_t padding) {
-  Shape column(Emitter::shapeOf(ids));
-  column.push_back(1);
-  return emit.compare(ComparePredicate::Eq, emit.reshape(ids, column),
-                      emit.number(Emitter::typeOf(ids), double(padding)));
-}
-
-/// Rows of a table. The one at `padding_idx` has no gradient.
-static Results buildEmbedding(OpCall &call, Emitter &emit) {
-  const Tensor &weight = call.tensor("weight"), &ids = call.tensor("indices");
-  int64_t padding = call.integer("padding_idx", -1);
-  refuseScaleByFrequency(call);
-  call.flag("sparse", false); // how PyTorch stores the same gradient
-  if (weight.getRank() != 2)
-    call.fail("has a table of " + Twine(weight.getRank()) + " dimensions");
-  if (call.failed())
-    return {};
-  Value table = emit.value(weight);
-  Index index{ids.shape, ids.constant, ids.value};
-  if (ids.constant)
-    index = readIndex(call, emit, ids, weight.shape[0]);
-  if (call.failed())
-    return {};
-  Value rows = gatherDim(emit, table, 0, index);
-  if (padding < 0)
-    return {rows};
-  Value isPad = isPadding(emit, emit.value(ids), padding);
-  return {emit.select(isPad, emit.make<DetachOp>(rows), rows)};
-}
-
-/// The size of all bags, whose offsets are its multiples; 0 if they are not.
-static int64_t bagSize(const HostTensor &offsets, int64_t ids,
-                       bool hasLastOffset) {
-  int64_t bags = offsets.getElements() - hasLastOffset;
-  if (offsets.getRank() != 1 || bags < 1 || ids % bags != 0)
-    return 0;
-  int64_t size = ids / bags;
-  for (int64_t bag = 0; bag < offsets.getElements(); ++bag)
-    if (offsets.getInteger({bag}) != bag * size)
-      return 0;
-  return size;
-}
-
-/// embedding_bag with bags of one size; its other results are not made.
-static Results buildEmbeddingBag(OpCall &call, Emitter &emit) {
-  const Tensor &weight = call.tensor("weight"), &all = call.tensor("indices"),
-               &offsets = call.tensor("offsets");
-  int64_t mode = call.integer("mode", 0);
-  int64_t padding = call.integer("padding_idx", -1);
-  bool hasLastOffset = call.flag("include_last_offset", false);
-  refuseScaleByFrequency(call);
-  call.flag("sparse", false); // how PyTorch stores the same gradient
-  if (weight.getRank() != 2 || all.getRank() != 1)
-    call.fail("takes a table of two dimensions and ids of one");
-  int64_t size =
-      offsets.constant
-          ? bagSize(*offsets.constant, all.shape.empty() ? 0 : all.shape[0],
-                    hasLastOffset)
-          : 0;
-  if (size == 0)
-    call.fail("has bags whose offsets are computed or which differ in size; "
-              "give ids as [bags, ids of a bag], padded with padding_idx");
-  if (mode < 0 || mode > 2 || (mode != 0 && call.has("per_sample_weights")))
-    call.fail("has the mode " + Twine(mode) +
-              ", which is none or takes no per_sample_weights");
-  if (padding >= 0 && mode == 2)
-    call.fail("takes a maximum with a padding_idx; use mode='sum' or 'mean'");
-  if (call.failed())
-    return {};
-  int64_t bags = all.shape[0] / size;
-  Value ids = emit.reshape(emit.value(all), {bags, size});
-  Value rows = emit.make<EmbeddingOp>(emit.value(weight), ids, /*key=*/Value(),
-                                      /*tile=*/TileAttr());
-  Dtype type = weight.type;
-  if (call.has("per_sample_weights"))
-    rows = emit.mul(rows,
-                    emit.reshape(emit.operand(call, "per_sample_weights", type),
-                                 {bags, size, 1}));
-  Results results(call.getResults());
-  Value isPad;
-  if (padding >= 0) {
-    isPad = isPadding(emit, ids, padding);
-    rows = emit.select(isPad, emit.number(type, 0), rows);
-  }
-  if (mode == 2) {
-    // One of equal elements has the whole gradient.
-    Value index = firstMaximum(emit, emit.make<DetachOp>(rows), 1);
-    results[0] = pickAt(emit, rows, index, 1, /*keepDims=*/false);
-    return results;
-  }
-  bool isMean = mode == 1;
-  results[0] =
-      emit.reduce(isMean && !isPad ? ReduceKind::Mean : ReduceKind::Sum, rows,
-                  {1}, /*keepDims=*/false);
-  if (isMean && isPad) {
-    Value counts =
-        emit.select(isPad, emit.number(type, 0), emit.number(type, 1));
-    Value count = emit.reduce(ReduceKind::Sum, counts, {1}, false);
-    results[0] =
-        emit.div(results[0], emit.make<MaximumOp>(count, emit.number(type, 1)));
-  }
-  return results;
-}
-
-//===----------------------------------------------------------------------===//
 // Rows
 //===----------------------------------------------------------------------===//
 
 ArrayRef<OpRow> pt2::indexRows() {
-  static constexpr StringRef kFrequency = "scale_grad_by_freq";
-  static constexpr StringRef kBags =
-      "bags of different sizes, computed offsets, maxima with a padding_idx, "
-      "scale_grad_by_freq; reads of other results";
   static const OpRow rows[] = {
-      {"aten.embedding.default", &buildEmbedding, kFrequency},
-      {"aten.embedding_bag.default", &buildEmbeddingBag, kBags},
-      {"aten.embedding_bag.padding_idx", &buildEmbeddingBag, kBags},
-      {"aten._embedding_bag.default", &buildEmbeddingBag, kBags},
-      {"aten._embedding_bag_forward_only.default", &buildEmbeddingBag, kBags},
       {"aten.index.Tensor", &buildIndex, "boolean masks"},
       {"aten.index_select.default", &buildIndexSelect},
       {"aten.gather.default", &buildGather},

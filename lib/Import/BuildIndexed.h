@@ -1,4 +1,4 @@
-//===- BuildIndexed.h - Positions and picks along a dimension -------------===//
+//===- BuildIndexed.h - Positions, picks, gathers along a dimension -------===//
 
 #ifndef PPOPT_LIB_IMPORT_BUILDINDEXED_H
 #define PPOPT_LIB_IMPORT_BUILDINDEXED_H
@@ -26,6 +26,22 @@ Value pickAt(Emitter &emit, Value x, Value index, int64_t dim, bool keepDims);
 /// The permutation that moves `dim` to the end, and the one that moves it back.
 Shape toLast(int64_t rank, int64_t dim);
 Shape fromLast(int64_t rank, int64_t dim);
+
+/// An index tensor: a constant or a value.
+struct Index {
+  Shape shape;
+  std::optional<HostTensor> constant;
+  Value value;
+};
+
+/// Reads an index into a dimension of `size`; a negative one counts from the
+/// end.
+Index readIndex(OpCall &call, Emitter &emit, const Tensor &tensor,
+                int64_t size);
+
+/// x[…, index, …]: the dimensions of the index take the place of `dim`. What
+/// a constant index repeats is gathered once.
+Value gatherDim(Emitter &emit, Value x, int64_t dim, const Index &index);
 
 } // namespace mlir::pp::pt2
 

@@ -230,9 +230,7 @@ static Results buildDropout(OpCall &call, Emitter &emit) {
   else if (p == 1)
     results[0] = emit.scale(x, 0);
   else
-    results[0] = emit.make<DropoutOp>(
-        x, /*key=*/Value(), TypedAttr(emit.getBuilder().getF64FloatAttr(p)),
-        /*stream=*/IntegerAttr(), /*tile=*/TileAttr());
+    results[0] = emit.dropout(x, p);
   return results;
 }
 

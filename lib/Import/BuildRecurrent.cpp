@@ -161,8 +161,12 @@ static Value unsqueeze(Emitter &emit, Value value, int64_t dim) {
 
 /// State `number` of [layers × directions, N, H]; null for constant zeros.
 static Value readState(Emitter &emit, const Tensor &states, int64_t number) {
-  Scalar splat;
-  if (states.constant && states.constant->isSplat(splat) && splat.real == 0)
+  auto isZero = [](const HostTensor &tensor) {
+    HostTensor distinct = tensor.collapse();
+    return distinct.getElements() == 1 &&
+           distinct.getReal(Shape(distinct.getRank(), 0)) == 0;
+  };
+  if (states.constant && isZero(*states.constant))
     return nullptr;
   Value one = emit.sliceDim(emit.value(states), 0, number, 1);
   return emit.reshape(one, {states.shape[1], states.shape[2]});
@@ -275,10 +279,7 @@ static Results buildRecurrent(OpCall &call, Emitter &emit) {
     }
     x = emit.concat(directions, 2);
     if (net.dropout > 0 && layer + 1 < net.layers)
-      x = emit.make<DropoutOp>(
-          x, /*key=*/Value(),
-          TypedAttr(emit.getBuilder().getF64FloatAttr(net.dropout)),
-          /*stream=*/IntegerAttr(), /*tile=*/TileAttr());
+      x = emit.dropout(x, net.dropout);
   }
   Results results = {net.isBatchFirst ? x : emit.transpose(x, {1, 0, 2}),
                      emit.concat(hiddens, 0)};

@@ -137,25 +137,12 @@ Value sliceStep(Emitter &emit, Value x, int64_t dim, int64_t begin,
 
 Values buildSlice(OpCall &call, Emitter &emit) {
   Value x = operandOf(call, emit);
-  int64_t dim = call.dim("dim", Emitter::rankOf(x), 0),
-          size = Emitter::shapeOf(x)[dim], step = call.integer("step", 1),
-          begin = call.integer("start", 0),
-          end = call.integer("end", INT64_MAX);
-  auto clampTo = [&](int64_t at) {
-    return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
-  };
-  begin = clampTo(begin);
-  end = std::max(clampTo(end), begin);
-  if (step < 1) {
-    call.fail("slices with the step " + Twine(step));
-    return {};
-  }
-  int64_t count = (end - begin + step - 1) / step;
-  if (count == 0) {
+  DimRange range = call.slice(Emitter::shapeOf(x));
+  if (!call.failed() && range.size == 0)
     call.fail("makes an empty tensor, which models do not have");
+  if (call.failed())
     return {};
-  }
-  return {sliceStep(emit, x, dim, begin, count, step)};
+  return {sliceStep(emit, x, range.dim, range.start, range.size, range.step)};
 }
 
 Values buildNarrow(OpCall &call, Emitter &emit) {
@@ -204,14 +191,11 @@ Values buildDiagonal(OpCall &call, Emitter &emit) {
 
 Values buildSelect(OpCall &call, Emitter &emit) {
   Value x = operandOf(call, emit);
-  int64_t dim = call.dim("dim", Emitter::rankOf(x)),
-          size = Emitter::shapeOf(x)[dim], index = call.integer("index");
-  if (index < -size || index >= size) {
-    call.fail("selects " + Twine(index) + " of " + Twine(size));
+  DimRange range = call.select(Emitter::shapeOf(x));
+  if (call.failed())
     return {};
-  }
-  Value part = emit.sliceDim(x, dim, index < 0 ? index + size : index, 1);
-  return {emit.reshape(part, call.result().shape)};
+  return {emit.reshape(emit.sliceDim(x, range.dim, range.start, 1),
+                       call.result().shape)};
 }
 
 /// Parts one after the other along a dimension, of the sizes that the archive

@@ -3,7 +3,6 @@
 #include "Emitter.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/bit.h"
 
 using namespace llvm;
 using namespace mlir;
@@ -76,43 +75,18 @@ Dtype Emitter::typeOf(Value value) {
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// Dimensions of size 1 in place of those along which a tensor repeats itself.
-static Shape findDistinct(const HostTensor &tensor) {
-  Shape distinct(tensor.getShape());
-  for (int64_t dim = 0; dim < tensor.getRank(); ++dim) {
-    if (distinct[dim] == 1)
-      continue;
-    bool repeats = true;
-    if (tensor.getStrides()[dim] != 0)
-      HostTensor::forEachIndex(distinct, [&](ArrayRef<int64_t> index) {
-        Shape first(index);
-        first[dim] = 0;
-        Scalar one = tensor.get(index), other = tensor.get(first);
-        repeats &=
-            one.integer == other.integer &&
-            bit_cast<uint64_t>(one.real) == bit_cast<uint64_t>(other.real);
-      });
-    if (repeats)
-      distinct[dim] = 1;
-  }
-  return distinct;
-}
-
 /// A table that repeats itself, along the batch above all, is kept once.
 Value Emitter::constant(const HostTensor &tensor) {
-  Shape distinct = findDistinct(tensor);
-  if (ArrayRef(distinct) == tensor.getShape())
-    return wholeConstant(tensor);
-  if (countElements(distinct) == 1)
-    return broadcastTo(wholeConstant(tensor.view({}, {})), tensor.getShape());
-  return broadcastTo(wholeConstant(tensor.view(distinct, tensor.getStrides())),
-                     tensor.getShape());
+  HostTensor distinct = tensor.collapse();
+  if (distinct.getElements() == 1 && tensor.getElements() != 1)
+    distinct = distinct.view({}, {});
+  return broadcastTo(wholeConstant(distinct), tensor.getShape());
 }
 
 Value Emitter::wholeConstant(const HostTensor &tensor) {
   RankedTensorType type = tensorType(tensor.getType(), tensor.getShape());
-  Scalar splat;
-  if (tensor.isSplat(splat)) {
+  if (tensor.getElements() == 1) {
+    Scalar splat = tensor.get(Shape(tensor.getRank(), 0));
     Attribute value =
         tensor.isFloat()
             ? Attribute(builder.getFloatAttr(type.getElementType(), splat.real))

@@ -101,9 +101,13 @@ ArrayRef<OpRow> reductionRows();
 ArrayRef<OpRow> normRows();
 ArrayRef<OpRow> matmulRows();
 ArrayRef<OpRow> attentionRows();
+ArrayRef<OpRow> embeddingRows();
 ArrayRef<OpRow> indexRows();
 ArrayRef<OpRow> lossRows();
 ArrayRef<OpRow> recurrentRows();
+
+/// "aten.add_.Tensor" as "aten.add.Tensor"; empty if the op is not in place.
+std::string outOfPlace(llvm::StringRef op);
 
 /// Returns the row of an op, or of the op of which it is the form in place
 /// ("aten.add_.Tensor"); null if there is none.

@@ -18,6 +18,8 @@ using DimBits = llvm::SmallVector<bool, 4>;
 struct EvaluatedOp {
   llvm::StringLiteral name;
   Evaluate evaluate;
+  /// Of its tensors it reads the shapes alone: they need not be constants.
+  bool readsShapes = false;
 };
 
 llvm::ArrayRef<EvaluatedOp> getCreationOps();
@@ -43,6 +45,11 @@ Results checkResults(OpCall &call, Results results);
 template <Results (*compute)(OpCall &)> Results checked(OpCall &call) {
   if (!checkOperands(call))
     return {};
+  return checkResults(call, compute(call));
+}
+/// The same for an op that reads the shapes of its tensors alone.
+template <Results (*compute)(OpCall &)> Results checkedShapes(OpCall &call) {
+  call.has("self"); // it gives the type, which is the result's, or the shape
   return checkResults(call, compute(call));
 }
 
@@ -101,14 +108,6 @@ HostTensor removeDim(const HostTensor &tensor, int64_t dim, int64_t index = 0);
 /// The elements start, start + step … along a dimension.
 HostTensor sliceDim(const HostTensor &tensor, int64_t dim, int64_t start,
                     int64_t size, int64_t step = 1);
-/// The range of a slice of Python in a dimension of `size`.
-struct SliceRange {
-  int64_t start = 0, size = 0, step = 1;
-};
-SliceRange sliceRange(OpCall &call, int64_t size);
-/// The arguments `dim` and `index` of a select; false after an error.
-bool selectIndex(OpCall &call, const HostTensor &tensor, int64_t &dim,
-                 int64_t &index);
 
 //===----------------------------------------------------------------------===//
 // Elements

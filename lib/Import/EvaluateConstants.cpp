@@ -12,23 +12,31 @@ using namespace mlir::pp::pt2;
 // The table
 //===----------------------------------------------------------------------===//
 
-static StringMap<Evaluate> collectOps() {
-  StringMap<Evaluate> table;
+static StringMap<const EvaluatedOp *> collectOps() {
+  StringMap<const EvaluatedOp *> table;
   for (ArrayRef<EvaluatedOp> group :
        {getCreationOps(), getUnaryOps(), getBinaryOps(), getSelectionOps(),
         getViewOps(), getJoinOps(), getReductionOps(), getScanOps(),
         getIndexOps(), getMatmulOps()})
     for (const EvaluatedOp &op : group)
-      table[op.name] = op.evaluate;
+      table[op.name] = &op;
   return table;
 }
 
-static const StringMap<Evaluate> &getOps() {
-  static const StringMap<Evaluate> table = collectOps();
+static const StringMap<const EvaluatedOp *> &getOps() {
+  static const StringMap<const EvaluatedOp *> table = collectOps();
   return table;
 }
 
-Evaluate pt2::findEvaluate(StringRef op) { return getOps().lookup(op); }
+Evaluate pt2::findEvaluate(StringRef op) {
+  const EvaluatedOp *found = getOps().lookup(op);
+  return found ? found->evaluate : nullptr;
+}
+
+bool pt2::readsShapes(StringRef op) {
+  const EvaluatedOp *found = getOps().lookup(op);
+  return found && found->readsShapes;
+}
 
 std::vector<StringRef> pt2::listEvaluated() {
   std::vector<StringRef> names;

@@ -20,6 +20,10 @@ using Evaluate = std::vector<HostTensor> (*)(OpCall &call);
 /// none.
 Evaluate findEvaluate(llvm::StringRef op);
 
+/// Whether an op reads the shapes of its tensors alone ("aten.zeros_like"): it
+/// is computed where they are no constants, too.
+bool readsShapes(llvm::StringRef op);
+
 /// The names of all ops that are computed, sorted.
 std::vector<llvm::StringRef> listEvaluated();
 

@@ -26,7 +26,7 @@ template <int value> static Results sized(OpCall &call) {
 }
 
 template <int value> static Results like(OpCall &call) {
-  return splat(call, constant(call, "self").getShape(), {value, value});
+  return splat(call, call.tensor("self").shape, {value, value});
 }
 
 static Results full(OpCall &call) {
@@ -35,7 +35,7 @@ static Results full(OpCall &call) {
 }
 
 static Results fullLike(OpCall &call) {
-  return splat(call, constant(call, "self").getShape(),
+  return splat(call, call.tensor("self").shape,
                number(call, "fill_value", call.result().type));
 }
 
@@ -212,20 +212,20 @@ ArrayRef<EvaluatedOp> pt2::getCreationOps() {
       {"aten.arange.start", checked<arange>},
       {"aten.arange.start_step", checked<arange>},
       {"aten.full.default", checked<full>},
-      {"aten.full_like.default", checked<fullLike>},
+      {"aten.full_like.default", checkedShapes<fullLike>, true},
       {"aten.zeros.default", checked<sized<0>>},
-      {"aten.zeros_like.default", checked<like<0>>},
+      {"aten.zeros_like.default", checkedShapes<like<0>>, true},
       {"aten.ones.default", checked<sized<1>>},
-      {"aten.ones_like.default", checked<like<1>>},
+      {"aten.ones_like.default", checkedShapes<like<1>>, true},
       // What an empty tensor has is not defined; zeros are as good.
       {"aten.empty.memory_format", checked<sized<0>>},
-      {"aten.empty_like.default", checked<like<0>>},
+      {"aten.empty_like.default", checkedShapes<like<0>>, true},
       {"aten.empty_permuted.default", checked<sized<0>>},
       {"aten.empty_strided.default", checked<sized<0>>},
-      {"aten.new_ones.default", checked<sized<1>>},
-      {"aten.new_zeros.default", checked<sized<0>>},
-      {"aten.new_full.default", checked<full>},
-      {"aten.new_empty.default", checked<sized<0>>},
+      {"aten.new_ones.default", checkedShapes<sized<1>>, true},
+      {"aten.new_zeros.default", checkedShapes<sized<0>>, true},
+      {"aten.new_full.default", checkedShapes<full>, true},
+      {"aten.new_empty.default", checkedShapes<sized<0>>, true},
       {"aten.scalar_tensor.default", checked<scalarTensor>},
       {"aten.fill.Scalar", checked<fill>},
       {"aten.fill.Tensor", checked<fill>},

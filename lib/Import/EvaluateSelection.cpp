@@ -78,11 +78,10 @@ template <bool isLower> static Results triangle(OpCall &call) {
 // A part that is replaced
 //===----------------------------------------------------------------------===//
 
-/// A copy of `self` whose elements at start, start + step … along `dim` are
-/// those of `source`.
+/// A copy of `self` whose elements in a range are those of `source`.
 static Results replace(OpCall &call, const HostTensor &self,
-                       const HostTensor &source, int64_t dim,
-                       SliceRange range) {
+                       const HostTensor &source, const DimRange &range) {
+  int64_t dim = range.dim;
   Shape shape(self.getShape());
   shape[dim] = range.size;
   HostTensor part = broadcast(call, source.cast(self.getType()), shape);
@@ -107,19 +106,16 @@ static Results replace(OpCall &call, const HostTensor &self,
 
 static Results sliceScatter(OpCall &call) {
   const HostTensor &self = constant(call, "self");
-  int64_t dim = call.dim("dim", self.getRank(), 0);
-  if (self.getRank() == 0)
-    call.fail("slices a tensor of rank 0");
+  DimRange range = call.slice(self.getShape());
   if (call.failed())
     return {};
-  SliceRange range = sliceRange(call, self.getShape()[dim]);
-  return replace(call, self, constant(call, "src"), dim, range);
+  return replace(call, self, constant(call, "src"), range);
 }
 
 static Results selectScatter(OpCall &call) {
   const HostTensor &self = constant(call, "self");
-  int64_t dim = 0, index = 0;
-  if (!selectIndex(call, self, dim, index))
+  DimRange range = call.select(self.getShape());
+  if (call.failed())
     return {};
   HostTensor source = constant(call, "src");
   if (source.getRank() + 1 != self.getRank())
@@ -127,7 +123,7 @@ static Results selectScatter(OpCall &call) {
               spellShape(self.getShape()));
   if (call.failed())
     return {};
-  return replace(call, self, insertDim(source, dim), dim, {index, 1, 1});
+  return replace(call, self, insertDim(source, range.dim), range);
 }
 
 ArrayRef<EvaluatedOp> pt2::getSelectionOps() {

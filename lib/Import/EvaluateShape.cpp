@@ -235,21 +235,18 @@ static Results moveDims(OpCall &call) {
 
 static Results slice(OpCall &call) {
   const HostTensor &self = constant(call, "self");
-  int64_t dim = call.dim("dim", self.getRank(), 0);
-  if (self.getRank() == 0)
-    call.fail("slices a tensor of rank 0");
+  DimRange range = call.slice(self.getShape());
   if (call.failed())
     return {};
-  SliceRange range = sliceRange(call, self.getShape()[dim]);
-  return {sliceDim(self, dim, range.start, range.size, range.step)};
+  return {sliceDim(self, range.dim, range.start, range.size, range.step)};
 }
 
 static Results select(OpCall &call) {
   const HostTensor &self = constant(call, "self");
-  int64_t dim = 0, index = 0;
-  if (!selectIndex(call, self, dim, index))
+  DimRange range = call.select(self.getShape());
+  if (call.failed())
     return {};
-  return {removeDim(self, dim, index)};
+  return {removeDim(self, range.dim, range.start)};
 }
 
 /// Whether a range is inside of a dimension; an error otherwise.

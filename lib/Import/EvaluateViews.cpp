@@ -205,31 +205,3 @@ HostTensor pt2::sliceDim(const HostTensor &tensor, int64_t dim, int64_t start,
     strides[dim] *= step;
   return tensor.view(shape, strides, offset);
 }
-
-SliceRange pt2::sliceRange(OpCall &call, int64_t size) {
-  auto clamp = [&](int64_t at) {
-    return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
-  };
-  int64_t start = clamp(call.integer("start", 0));
-  int64_t end = clamp(call.integer("end", size));
-  int64_t step = call.integer("step", 1);
-  if (step < 1) {
-    call.fail("slices with the step " + Twine(step) +
-              ", which is not positive");
-    return {};
-  }
-  int64_t span = std::max<int64_t>(end - start, 0);
-  return {start, span ? (span - 1) / step + 1 : 0, step};
-}
-
-bool pt2::selectIndex(OpCall &call, const HostTensor &tensor, int64_t &dim,
-                      int64_t &index) {
-  dim = call.dim("dim", tensor.getRank());
-  int64_t size = tensor.getRank() ? tensor.getShape()[dim] : 0;
-  index = call.integer("index");
-  if (index < -size || index >= size)
-    call.fail("selects the index " + Twine(index) + " of " + Twine(size));
-  if (index < 0)
-    index += size;
-  return !call.failed();
-}

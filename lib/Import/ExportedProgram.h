@@ -51,7 +51,7 @@ struct TensorMeta {
   /// A type that models do not have, in words, of a tensor that has no shape.
   std::string unknownType;
   Shape shape;
-  /// The bits of the sizes that a `Dim` of the user names.
+  /// Which sizes a `Dim` of the user names.
   llvm::SmallVector<bool, 4> isDynamic;
   Shape strides;
   int64_t storageOffset = 0;
@@ -99,7 +99,7 @@ struct SourceLine {
 struct Node {
   std::string op; ///< "aten.linear.default"
   std::vector<NamedArgument> arguments;
-  /// Names of results, flat; `isList`: the op returns one list.
+  /// Names of results, those of a list one after the other.
   std::vector<std::string> results;
   SourceLine source;
   /// Qualified names and classes of the modules it stands in, outermost first.

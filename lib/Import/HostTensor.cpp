@@ -245,21 +245,25 @@ HostTensor HostTensor::cast(Dtype to) const {
   return converted.broadcastTo(shape);
 }
 
-bool HostTensor::isSplat(Scalar &value) const {
-  if (getElements() == 0)
-    return false;
-  value = get(Shape(shape.size(), 0));
-  bool same = true;
+HostTensor HostTensor::collapse() const {
   Shape distinct = shape;
-  for (auto [size, stride] : zip_equal(distinct, strides))
-    if (stride == 0)
-      size = 1;
-  forEachIndex(distinct, [&](ArrayRef<int64_t> index) {
-    Scalar other = get(index);
-    same &= other.integer == value.integer &&
-            bit_cast<uint64_t>(other.real) == bit_cast<uint64_t>(value.real);
-  });
-  return same;
+  for (int64_t dim = 0; dim < getRank(); ++dim) {
+    if (distinct[dim] <= 1)
+      continue;
+    bool repeats = true;
+    if (strides[dim] != 0)
+      forEachIndex(distinct, [&](ArrayRef<int64_t> index) {
+        Shape first(index);
+        first[dim] = 0;
+        Scalar one = get(index), other = get(first);
+        repeats &=
+            one.integer == other.integer &&
+            bit_cast<uint64_t>(one.real) == bit_cast<uint64_t>(other.real);
+      });
+    if (repeats)
+      distinct[dim] = 1;
+  }
+  return view(distinct, strides);
 }
 
 template <typename T> static void writeAs(char *bytes, T value) {

@@ -61,8 +61,8 @@ public:
   HostTensor reshape(llvm::ArrayRef<int64_t> shape) const;
   HostTensor cast(Dtype to) const;
 
-  /// Whether all elements are the same; `value` is that one.
-  bool isSplat(Scalar &value) const;
+  /// The tensor with size 1 in dimensions along which it repeats itself.
+  HostTensor collapse() const;
   /// Row-major little-endian elements of the type; booleans are bytes.
   std::vector<char> toBytes() const;
 

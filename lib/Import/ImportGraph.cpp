@@ -22,24 +22,6 @@ static bool makesNothing(const Node &node, const Graph &graph) {
   });
 }
 
-/// Ops whose result depends on the shape of a tensor alone.
-static bool isFilled(StringRef op) {
-  static constexpr StringLiteral ops[] = {
-      "aten.zeros_like.", "aten.ones_like.", "aten.full_like.",
-      "aten.empty_like.", "aten.new_zeros.", "aten.new_ones.",
-      "aten.new_full.",   "aten.new_empty."};
-  return llvm::any_of(ops,
-                      [&](StringRef each) { return op.starts_with(each); });
-}
-
-/// "aten.add_.Tensor" as "aten.add.Tensor"; nothing if it is not in place.
-static std::string outOfPlace(StringRef op) {
-  auto [name, overload] = op.rsplit('.');
-  if (!name.consume_back("_") || name.ends_with("_"))
-    return "";
-  return (name + "." + overload).str();
-}
-
 static Evaluate findEvaluateOf(StringRef op) {
   if (Evaluate evaluate = findEvaluate(op))
     return evaluate;
@@ -147,13 +129,8 @@ LogicalResult GraphImporter::addConstants(const Node &node, OpCall &call) {
     if (i >= results.size() || name.empty())
       continue;
     const TensorMeta &meta = call.result(i);
-    const HostTensor &result = results[i];
-    if (result.getShape() != ArrayRef(meta.shape) ||
-        result.getType() != meta.type)
-      return error(node) << "of constants does not make the shape and the type "
-                            "that the archive says";
     environment.tensors[name] = {
-        meta.type, meta.shape, result, {}, nextStorage++};
+        meta.type, meta.shape, results[i], {}, nextStorage++};
   }
   return success();
 }
@@ -260,25 +237,10 @@ LogicalResult GraphImporter::importNode(const Node &node, const Graph &graph) {
   OpCall call(node, graph, environment);
   if (makesNothing(node, graph))
     return importNumber(node, call);
-  if (isFilled(node.op)) {
-    double value = StringRef(node.op).contains("ones") ? 1
-                   : StringRef(node.op).contains("full")
-                       ? call.number("fill_value")
-                       : 0;
-    const TensorMeta &meta = call.result();
-    if (call.failed())
-      return error(node) << call.getError();
-    environment.tensors[node.results.front()] = {
-        meta.type,
-        meta.shape,
-        HostTensor::splat(meta.type, meta.shape, {value, int64_t(value)}),
-        {},
-        nextStorage++};
-    return success();
-  }
-  bool isConstant = llvm::all_of(call.allTensors(), [](const Tensor *tensor) {
-    return tensor->constant.has_value();
-  });
+  bool isConstant = readsShapes(node.op) ||
+                    llvm::all_of(call.allTensors(), [](const Tensor *tensor) {
+                      return tensor->constant.has_value();
+                    });
   if (call.failed())
     return error(node) << call.getError();
   if (isConstant && findEvaluateOf(node.op)) {

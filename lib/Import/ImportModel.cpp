@@ -41,8 +41,8 @@ private:
   LogicalResult addParameter(const InputSpec &spec);
   LogicalResult checkAgrees(const InputSpec &spec, const TensorMeta &stored);
   LogicalResult addConstant(const InputSpec &spec);
-  FailureOr<InitAttr> describeInit(const StoredTensor &stored, StringRef name);
-  Value findLoss(const Environment &environment);
+  FailureOr<InitAttr> describeInit(const StoredTensor &stored);
+  Value findLoss();
   Value addLoss(Value output);
   const StoredTensor *findStored(const InputSpec &spec);
   InFlightDiagnostic error() { return emitError(where); }
@@ -115,8 +115,12 @@ LogicalResult Importer::addInput(const InputSpec &spec) {
 
 /// Zeros, ones, or the mean and the deviation that the values have: what a run
 /// without --init draws.
-FailureOr<InitAttr> Importer::describeInit(const StoredTensor &stored,
-                                           StringRef name) {
+FailureOr<InitAttr> Importer::describeInit(const StoredTensor &stored) {
+  auto make = [&](InitKind kind, double first, double second) {
+    return InitAttr::get(context, kind, APFloat(first), APFloat(second));
+  };
+  if (options.onlyChecks)
+    return make(InitKind::Zeros, 0, 0); // nothing is written
   Expected<std::vector<char>> bytes = readTensor(*model.archive, stored);
   if (!bytes) {
     error() << toString(bytes.takeError());
@@ -133,9 +137,6 @@ FailureOr<InitAttr> Importer::describeInit(const StoredTensor &stored,
     sum += value;
     squares += value * value;
   }
-  auto make = [&](InitKind kind, double first, double second) {
-    return InitAttr::get(context, kind, APFloat(first), APFloat(second));
-  };
   if (isZero || !std::isfinite(squares))
     return make(InitKind::Zeros, 0, 0);
   if (isOne)
@@ -200,7 +201,7 @@ LogicalResult Importer::addParameter(const InputSpec &spec) {
     environment.tensors[spec.value] = same;
     return success();
   }
-  FailureOr<InitAttr> init = describeInit(*stored, spec.name);
+  FailureOr<InitAttr> init = describeInit(*stored);
   if (failed(init))
     return failure();
   auto param = ParamOp::create(
@@ -237,7 +238,7 @@ LogicalResult Importer::addConstant(const InputSpec &spec) {
 
 /// The first output that is one float; without one, `loss` of the first float
 /// output.
-Value Importer::findLoss(const Environment &environment) {
+Value Importer::findLoss() {
   Value first;
   std::string firstName;
   SmallVector<std::string> dropped;
@@ -352,7 +353,7 @@ LogicalResult Importer::run() {
     return success();
   llvm::append_range(model.notes, graph.getNotes());
   emit.setLoc(where);
-  Value loss = findLoss(environment);
+  Value loss = findLoss();
   if (!loss)
     return failure();
   func::ReturnOp::create(builder, where, loss);
@@ -367,6 +368,7 @@ LogicalResult Importer::run() {
 
 FailureOr<ImportedModel> pp::importModel(MLIRContext *context,
                                          const ImportOptions &options) {
+  context->loadDialect<PPDialect, func::FuncDialect>();
   Location where = FileLineColLoc::get(context, options.path, 0, 0);
   Expected<std::unique_ptr<Archive>> archive = Archive::open(options.path);
   if (!archive) {

@@ -50,7 +50,6 @@ public:
   }
 
   bool isNull() const { return json->is_null(); }
-  bool isNumber() const { return json->is_number(); }
   bool isText() const { return json->is_string(); }
   bool has(llvm::StringRef field) const;
   /// Returns the field; an error and null if there is none.

@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace llvm;
@@ -236,6 +237,39 @@ Shape OpCall::dims(StringRef name, int64_t rank) {
     dim = wrapDim(dim, rank);
   llvm::sort(list);
   return list;
+}
+
+DimRange OpCall::slice(ArrayRef<int64_t> shape) {
+  DimRange range;
+  range.dim = dim("dim", shape.size(), 0);
+  range.step = integer("step", 1);
+  if (shape.empty())
+    fail("slices a tensor of rank 0");
+  if (range.step < 1)
+    fail("slices with the step " + Twine(range.step) +
+         ", which is not positive");
+  if (failed())
+    return {};
+  int64_t size = shape[range.dim];
+  auto clamp = [&](int64_t at) {
+    return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
+  };
+  range.start = clamp(integer("start", 0));
+  int64_t span = clamp(integer("end", size)) - range.start;
+  range.size = span > 0 ? (span - 1) / range.step + 1 : 0;
+  if (range.size <= 1)
+    range.step = 1; // which may be huge otherwise
+  return range;
+}
+
+DimRange OpCall::select(ArrayRef<int64_t> shape) {
+  int64_t chosen = dim("dim", shape.size()), at = integer("index");
+  int64_t size = shape.empty() ? 0 : shape[chosen];
+  if (at < -size || at >= size)
+    fail("selects the index " + Twine(at) + " of " + Twine(size));
+  if (failed())
+    return {};
+  return {chosen, at < 0 ? at + size : at, 1, 1};
 }
 
 const TensorMeta &OpCall::result(unsigned number) {

@@ -24,6 +24,12 @@ struct Tensor {
   int64_t getRank() const { return shape.size(); }
 };
 
+/// Elements along one dimension: `size` of them, each `step`-th from `start`
+/// on.
+struct DimRange {
+  int64_t dim = 0, start = 0, size = 0, step = 1;
+};
+
 /// What a graph's names stand for so far.
 struct Environment {
   llvm::StringMap<Tensor> tensors;
@@ -71,6 +77,11 @@ public:
   /// or empty.
   Shape dims(llvm::StringRef name, int64_t rank);
   int64_t wrapDim(int64_t dim, int64_t rank);
+
+  /// The arguments of a slice of Python (dim, start, end, step) of a tensor.
+  DimRange slice(llvm::ArrayRef<int64_t> shape);
+  /// The one element of a select (dim, index).
+  DimRange select(llvm::ArrayRef<int64_t> shape);
 
   /// What the archive says of a result.
   const TensorMeta &result(unsigned number = 0);

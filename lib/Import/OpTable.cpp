@@ -9,9 +9,10 @@ using namespace mlir::pp::pt2;
 
 static StringMap<const OpRow *> makeTable() {
   StringMap<const OpRow *> table;
-  for (ArrayRef<OpRow> rows : {elementwiseRows(), shapeRows(), reductionRows(),
-                               normRows(), matmulRows(), attentionRows(),
-                               indexRows(), lossRows(), recurrentRows()})
+  for (ArrayRef<OpRow> rows :
+       {elementwiseRows(), shapeRows(), reductionRows(), normRows(),
+        matmulRows(), attentionRows(), embeddingRows(), indexRows(), lossRows(),
+        recurrentRows()})
     for (const OpRow &row : rows)
       table[row.op] = &row;
   return table;
@@ -22,15 +23,18 @@ static const StringMap<const OpRow *> &getTable() {
   return table;
 }
 
+std::string mlir::pp::pt2::outOfPlace(StringRef op) {
+  auto [name, overload] = op.rsplit('.');
+  if (!name.consume_back("_") || name.ends_with("_"))
+    return "";
+  return (name + "." + overload).str();
+}
+
 const OpRow *mlir::pp::pt2::findOpRow(StringRef op) {
   auto found = getTable().find(op);
   if (found != getTable().end())
     return found->second;
-  // "aten.add_.Tensor" is "aten.add.Tensor" in place.
-  auto [name, overload] = op.rsplit('.');
-  if (!name.consume_back("_"))
-    return nullptr;
-  found = getTable().find((name + "." + overload).str());
+  found = getTable().find(outOfPlace(op));
   return found == getTable().end() ? nullptr : found->second;
 }
 

@@ -4,7 +4,6 @@
 #include "paths.h"
 #include "write_file.h"
 
-#include "ppopt/Driver/Compile.h"
 #include "ppopt/Import/Import.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -110,10 +109,7 @@ static void endContradiction(void *, const char *, bool) {
 }
 
 static int runImport(const Arguments &arguments, const DriverSetup &) {
-  mlir::DialectRegistry registry;
-  mlir::pp::registerCompilerDialects(registry);
-  mlir::MLIRContext context(registry);
-  context.loadAllAvailableDialects();
+  mlir::MLIRContext context;
   context.printOpOnDiagnostic(false);
   context.getDiagEngine().registerHandler([](mlir::Diagnostic &diagnostic) {
     printDiagnostic(diagnostic);

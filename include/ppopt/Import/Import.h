@@ -59,8 +59,9 @@ public:
   std::unique_ptr<pt2::Archive> archive;
 };
 
-/// Makes a model of an archive of torch.export.save. Emits errors at the lines
-/// of Python that the archive names; all ops that are not supported at once.
+/// Makes a model of an archive of torch.export.save, and loads its dialects.
+/// Emits errors at the lines of Python that the archive names; all ops that are
+/// not supported at once.
 FailureOr<ImportedModel> importModel(MLIRContext *context,
                                      const ImportOptions &options);
 
