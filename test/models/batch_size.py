@@ -6,8 +6,9 @@ it along their dimension (a broadcast, an iota), they read one of the new size, 
 import copy
 
 from builder import STEPWISE
+from torch_text import BINARY
 
-ELEMENTWISE = STEPWISE | {"add", "sub", "mul", "div", "idiv", "maximum", "minimum", "hypot", "logaddexp", "swiglu", "compare", "select", "cast", "mse"}
+ELEMENTWISE = STEPWISE | set(BINARY) - {"outer"} | {"compare", "select", "cast"}
 OF_ROWS = {"softmax", "log_softmax", "argmax_pick", "cumsum", "roll", "flip", "normalize", "layer_norm", "rms_norm", "rope"}
 
 

@@ -3,7 +3,8 @@
 
     python test/models/make_committed.py                            computes the numbers of all of committed/ again
     python test/models/make_committed.py --check                    the same, but only says which differ
-    python test/models/make_committed.py --pick 150 --first 20000   draws the set anew, for ops of all kinds
+    python test/models/make_committed.py --pick 9 --first 50000     adds 9 of ops that the set has seldom
+    python test/models/make_committed.py --planted                  writes the one that errors are planted in
     python test/models/make_committed.py --add found/seed7_2.json   adds a finding, which check_models.py then tests
 
 Needs a Python with torch. check_models.py runs the set where there is numpy alone.
@@ -29,6 +30,7 @@ from reference import reference, train  # noqa: E402
 
 FOLDER = HERE / "committed"
 PLANS = 2
+SELDOM = 3             # descriptions that have an op
 MOST_NUMBERS = 200     # of the parameters of a description
 MOST_ELEMENTS = 20000  # of all its values: it is to compile and run in no time
 
@@ -67,8 +69,10 @@ def size_of(description):
 
 
 def pick(count, first):
-    """Seeds that bring ops and plans that were drawn seldom so far."""
+    """Seeds that bring ops that the set has seldom."""
     seen, seed = collections.Counter(), first
+    for path in FOLDER.glob("*.json"):
+        seen.update({n["op"] for n in all_nodes(json.loads(path.read_text())["description"])})
     while count > 0:
         seed += 1
         try:
@@ -79,7 +83,7 @@ def pick(count, first):
         ops = {n["op"] for n in all_nodes(description)}
         if parameters > MOST_NUMBERS or elements > MOST_ELEMENTS or len(ops) < 4:
             continue
-        if sum(seen[op] < 12 for op in ops) < 2:
+        if all(seen[op] >= SELDOM for op in ops):
             continue
         seen.update(ops)
         count -= 1
@@ -117,13 +121,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pick", type=int, default=0)
     parser.add_argument("--first", type=int, default=20000)
+    parser.add_argument("--planted", action="store_true")
     parser.add_argument("--add", nargs="*", default=[])
     parser.add_argument("--name", help="with --add: what the cases are called, instead of the files' names")
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     for seed, entry in pick(args.pick, args.first) if args.pick else ():
         write(f"seed{seed}", entry)
-    if args.pick:
+    if args.planted:
         write("planted", planted())
     for i, path in enumerate(args.add):
         kept = json.loads(pathlib.Path(path).read_text())
@@ -132,7 +137,7 @@ def main():
         name = re.sub(r"\W", "_", args.name or pathlib.Path(path).stem) + (f"_{i}" if args.name and i else "")
         write(name, entry_of(kept["description"], pairs, *reference(kept["description"], pair.run)))
     differ = 0
-    if not args.pick and not args.add:
+    if not args.pick and not args.planted and not args.add:
         for path in sorted(FOLDER.glob("*.json")):
             old = json.loads(path.read_text())
             pairs = [pair_of(p, run=old["run"]) for p in old["pairs"]]
