@@ -45,6 +45,15 @@ bool ShardingPropagation::isUnread(Value value) const {
   });
 }
 
+/// Returns the rows' cuts with those of a value over axes of the model.
+Sharding ShardingPropagation::withCutsOfModel(Sharding rows,
+                                              Value value) const {
+  Sharding others = of(value).onlyCuts(~batchAxes);
+  for (auto [cuts, before] : llvm::zip(rows.dims, others.dims))
+    mergeCuts(cuts, before);
+  return rows;
+}
+
 void ShardingPropagation::becomeCut(Value value, const Sharding &sharding) {
   table.values.find(value)->second = sharding;
   for (Operation *user : value.getUsers())
@@ -70,9 +79,7 @@ bool ShardingPropagation::yieldCut(OpResult result, const Sharding &wanted) {
   unsigned number = result.getResultNumber();
   if (!canHave(yield->getOperand(number), wanted))
     return false;
-  Sharding sharding = wanted;
-  for (auto [cuts, before] : llvm::zip(sharding.dims, of(result).dims))
-    mergeCuts(cuts, before);
+  Sharding sharding = withCutsOfModel(wanted, result);
   table.ops[yield].reads[number] = sharding;
   becomeCut(result, sharding);
   return true;

@@ -236,9 +236,7 @@ LogicalResult ShardingPropagation::propagate(Block &block) {
         read.maxima = 0;
         auto wanted = wantedYields.find(op.getParentOp()->getResult(i));
         if (wanted != wantedYields.end() && canHave(value, wanted->second)) {
-          read = wanted->second;
-          for (auto [cuts, before] : llvm::zip(read.dims, of(value).dims))
-            mergeCuts(cuts, before);
+          read = withCutsOfModel(wanted->second, value);
         }
         table.ops[&op].reads.push_back(std::move(read));
       }

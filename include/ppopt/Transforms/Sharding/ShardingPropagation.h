@@ -91,6 +91,7 @@ private:
   bool canHave(Value value, const Sharding &wanted);
   bool computeCut(Value value, const Sharding &wanted);
   bool yieldCut(OpResult result, const Sharding &wanted);
+  Sharding withCutsOfModel(Sharding rows, Value value) const;
   bool isComplete(Value value) const;
   bool isUnread(Value value) const;
   void becomeCut(Value value, const Sharding &sharding);
