@@ -44,6 +44,7 @@ private:
   FailureOr<InitAttr> describeInit(const StoredTensor &stored);
   Value findLoss();
   Value addLoss(Value output);
+  void noteUnreadInputs();
   const StoredTensor *findStored(const InputSpec &spec);
   InFlightDiagnostic error() { return emitError(where); }
 
@@ -315,6 +316,16 @@ Value Importer::addLoss(Value output) {
   return emit.reduce(ReduceKind::Mean, each, dims, /*keepDims=*/false);
 }
 
+/// An export that is given one tensor for two inputs reads one input for both.
+void Importer::noteUnreadInputs() {
+  for (auto [argument, input] : llvm::zip(entry.getArguments(), model.inputs))
+    if (argument.use_empty())
+      model.notes.push_back(
+          "nothing reads the input '" + input.name +
+          "'; if the export was given one tensor for several inputs, give it "
+          "one for each");
+}
+
 //===----------------------------------------------------------------------===//
 // The whole
 //===----------------------------------------------------------------------===//
@@ -360,6 +371,7 @@ LogicalResult Importer::run() {
   entry.setFunctionType(builder.getFunctionType(
       entry.getBody().front().getArgumentTypes(), loss.getType()));
   recogniseComposites(entry);
+  noteUnreadInputs();
   outlineModules(entry);
   return verify(*model.module);
 }

@@ -5,6 +5,7 @@
 
 composites.pt2.gz, composites_f64.pt2.gz: formulas that import recognises as one op, each followed by near misses.
 modules.pt2.gz: modules that become functions, and some that do not.
+notes.pt2.gz: what import drops or finds strange, which it says.
 """
 import gzip
 import io
@@ -116,10 +117,22 @@ class Modules(torch.nn.Module):
         return (x + inner).pow(2).mean()
 
 
-def save(path, module, dtype=torch.float32):
-    """The archive with sources by their file's name, and no other traces of the machine."""
+class Noted(torch.nn.Module):
+    """Has a second result, is exported in evaluation mode, and with one tensor for both inputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.up, self.dropout = torch.nn.Linear(8, 8), torch.nn.Dropout(0.5)
+
+    def forward(self, x, y):
+        up = self.dropout(self.up(x))
+        return (up - y).pow(2).mean(), up
+
+
+def save(path, module, dtype=torch.float32, inputs=1):
+    """The archive with sources by their file's name, and no other traces of the machine. All inputs are one tensor."""
     buffer = io.BytesIO()
-    torch.export.save(torch.export.export(module.to(dtype), (torch.randn(4, 8, 8, dtype=dtype),)), buffer)
+    torch.export.save(torch.export.export(module.to(dtype), (torch.randn(4, 8, 8, dtype=dtype),) * inputs), buffer)
     here = str(pathlib.Path(__file__).resolve())
     written = io.BytesIO()
     with zipfile.ZipFile(buffer) as source, zipfile.ZipFile(written, "w") as target:
@@ -138,3 +151,4 @@ if __name__ == "__main__":
     save(folder / "composites.pt2.gz", Composites())
     save(folder / "composites_f64.pt2.gz", Composites(), torch.float64)
     save(folder / "modules.pt2.gz", Modules())
+    save(folder / "notes.pt2.gz", Noted().eval(), inputs=2)
