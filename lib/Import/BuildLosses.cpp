@@ -189,6 +189,7 @@ static Value scoreProbabilities(OpCall &call, Emitter &emit, double smoothing) {
     call.fail("has probabilities of another shape than its input");
     return nullptr;
   }
+  (void)call.integer("ignore_index", -100); // PyTorch has no use of it here
   Dtype type = self.type == Dtype::bf16 ? Dtype::f32 : self.type;
   Value logits = classesLast(emit, emit.operand(call, "self", type));
   Value target = classesLast(emit, emit.operand(call, "target", type));

@@ -389,6 +389,47 @@ void readOutputSpec(const JsonValue &json, std::vector<OutputSpec> &specs) {
   });
 }
 
+int64_t countLeaves(const JsonValue &tree) {
+  int64_t children = 0, leaves = 0;
+  tree.get("children_spec").forEach([&](const JsonValue &child) {
+    ++children;
+    leaves += countLeaves(child);
+  });
+  return children == 0 && tree.get("type").isNull() ? 1 : leaves;
+}
+
+/// Gives the user's outputs the keys of the dict, or of the data class, that
+/// forward returns. What is of another form has none.
+void readResultKeys(const JsonValue &signature,
+                    std::vector<OutputSpec> &specs) {
+  if (signature.isNull() || !signature.has("out_spec"))
+    return;
+  JsonDocument document(signature.get("out_spec").asText(), "out_spec");
+  if (!document.getError().empty())
+    return;
+  auto spec = llvm::find_if(specs, [](const OutputSpec &each) {
+    return each.kind == OutputSpec::Kind::User;
+  });
+  int64_t number = 0;
+  document.root().forEach([&](const JsonValue &tree) {
+    if (number++ != 1 || !tree.get("context").isText())
+      return;
+    JsonDocument context(tree.get("context").asText(), "context");
+    SmallVector<std::string> keys;
+    if (context.getError().empty())
+      context.root().forEach([&](const JsonValue &key) {
+        keys.push_back(key.isText() ? key.asText().str() : "");
+      });
+    size_t key = 0;
+    tree.get("children_spec").forEach([&](const JsonValue &child) {
+      int64_t leaves = countLeaves(child);
+      for (; leaves > 0 && spec != specs.end(); --leaves, ++spec)
+        spec->key = key < keys.size() ? keys[key] : "";
+      ++key;
+    });
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Storages
 //===----------------------------------------------------------------------===//
@@ -519,6 +560,12 @@ Expected<ExportedProgram> pt2::readProgram(const Archive &archive) {
     signature.get("output_specs").forEach([&](const JsonValue &each) {
       readOutputSpec(each, program.outputs);
     });
+    bool isWhole = true; // the first one is of the whole module
+    if (module.has("module_call_graph"))
+      module.get("module_call_graph").forEach([&](const JsonValue &each) {
+        if (std::exchange(isWhole, false) && each.has("signature"))
+          readResultKeys(each.get("signature"), program.outputs);
+      });
     if (root.has("torch_version"))
       program.torchVersion = root.get("torch_version").asText().str();
     if (program.inputs.size() != program.graph.inputs.size())

@@ -125,6 +125,7 @@ struct OutputSpec {
   Kind kind = Kind::User;
   std::string value; ///< empty: no tensor
   std::string target;
+  std::string key; ///< where forward returns a dict or a data class
 };
 
 /// A tensor in a storage of the archive.

@@ -46,6 +46,28 @@ Location GraphImporter::locOf(const Node &node) const {
 // Before anything is made
 //===----------------------------------------------------------------------===//
 
+/// What a node changes in place is seen through any view of it, so that all
+/// such nodes are needed; and so are those whose numbers are sizes.
+void GraphImporter::findNeeded(ArrayRef<std::string> outputs) {
+  StringSet<> read;
+  for (const std::string &output : outputs)
+    read.insert(output);
+  for (const Node &node : llvm::reverse(program.graph.nodes)) {
+    bool isNeeded = !outOfPlace(node.op).empty() ||
+                    llvm::any_of(node.results, [&](const std::string &result) {
+                      return read.contains(result) ||
+                             (program.graph.symbols.contains(result) &&
+                              !program.graph.tensors.contains(result));
+                    });
+    if (!isNeeded)
+      continue;
+    needed.insert(&node);
+    for (const NamedArgument &argument : node.arguments)
+      for (const std::string &name : argument.value.names)
+        read.insert(name);
+  }
+}
+
 void GraphImporter::countReads(const Graph &graph) {
   auto count = [&](const Argument &argument) {
     for (const std::string &name : argument.names)
@@ -271,6 +293,8 @@ LogicalResult GraphImporter::importNodes(const Graph &graph) {
     for (const NamedArgument &argument : node.arguments)
       for (const std::string &name : argument.value.names)
         --readsLeft[name];
+    if (&graph == &program.graph && !needed.contains(&node))
+      continue;
     bool isMissing = readsMissing(node);
     if (!isMissing && succeeded(importNode(node, graph)))
       continue;
@@ -280,15 +304,16 @@ LogicalResult GraphImporter::importNodes(const Graph &graph) {
   return result;
 }
 
-LogicalResult GraphImporter::run() {
+LogicalResult GraphImporter::run(ArrayRef<std::string> outputs) {
+  findNeeded(outputs);
   countReads(program.graph);
   noteEvaluationMode(program.graph);
   if (failed(importNodes(program.graph)))
     return failure();
-  for (const OutputSpec &output : program.outputs)
-    if (!output.value.empty() && !environment.tensors.contains(output.value)) {
+  for (const std::string &output : outputs)
+    if (!environment.tensors.contains(output)) {
       emitError(FileLineColLoc::get(context, path, 0, 0))
-          << "returns '" << output.value << "', which cannot be computed";
+          << "returns '" << output << "', which cannot be computed";
       return failure();
     }
   return success();

@@ -18,8 +18,9 @@ public:
       : program(program), environment(environment), emit(emit),
         context(context), path(path) {}
 
-  /// Emits an error for each op that is not supported, not for the first alone.
-  LogicalResult run();
+  /// Makes what the outputs of these names depend on. Emits an error for each
+  /// op that is not supported, not for the first alone.
+  LogicalResult run(llvm::ArrayRef<std::string> outputs);
   const std::vector<std::string> &getNotes() const { return notes; }
 
 private:
@@ -33,6 +34,7 @@ private:
                            std::vector<Value> values);
   LogicalResult addConstants(const Node &node, OpCall &call);
   LogicalResult replaceInPlace(const Node &node);
+  void findNeeded(llvm::ArrayRef<std::string> outputs);
   void countReads(const Graph &graph);
   void noteEvaluationMode(const Graph &graph);
   Location locOf(const Node &node) const;
@@ -46,6 +48,8 @@ private:
   MLIRContext *context;
   llvm::StringRef path;
   std::vector<std::string> notes;
+  /// Nodes of the outer graph that the outputs depend on.
+  llvm::DenseSet<const Node *> needed;
   /// How often each name is read by nodes that are still to come.
   llvm::StringMap<int64_t> readsLeft;
   /// Results of nodes that are not supported: what reads them is passed over.

@@ -42,6 +42,7 @@ private:
   LogicalResult checkAgrees(const InputSpec &spec, const TensorMeta &stored);
   LogicalResult addConstant(const InputSpec &spec);
   FailureOr<InitAttr> describeInit(const StoredTensor &stored);
+  void chooseResult();
   Value findLoss();
   Value addLoss(Value output);
   void noteUnreadInputs();
@@ -57,6 +58,8 @@ private:
   Emitter emit;
   func::FuncOp entry;
   Environment environment;
+  const OutputSpec *result = nullptr; ///< of the loss
+  std::vector<std::string> results;   ///< what is computed
 };
 
 const StoredTensor *Importer::findStored(const InputSpec &spec) {
@@ -237,45 +240,52 @@ LogicalResult Importer::addConstant(const InputSpec &spec) {
 // The loss
 //===----------------------------------------------------------------------===//
 
-/// The first output that is one float; without one, `loss` of the first float
-/// output.
-Value Importer::findLoss() {
-  Value first;
-  std::string firstName;
-  SmallVector<std::string> dropped;
-  Value loss;
+/// Chooses the output that the loss is, or is made of. Without one, all are
+/// kept, for --list-unsupported.
+void Importer::chooseResult() {
+  bool isMade = options.loss != ImportLoss::None;
+  auto fits = [&](const OutputSpec &output) {
+    auto found = program.graph.tensors.find(output.value);
+    return found != program.graph.tensors.end() &&
+           found->second.unknownType.empty() &&
+           pt2::isFloat(found->second.type) &&
+           (isMade || found->second.shape.empty());
+  };
   for (const OutputSpec &output : program.outputs) {
-    if (output.value.empty())
+    if (!fits(output))
       continue;
-    const Tensor &tensor = environment.tensors.find(output.value)->second;
-    bool isScalar = tensor.getRank() == 0 && pt2::isFloat(tensor.type);
-    if (!loss && isScalar && options.loss == ImportLoss::None) {
-      loss = emit.value(tensor);
-    } else {
-      if (!first && tensor.value && pt2::isFloat(tensor.type)) {
-        first = tensor.value;
-        firstName = output.value;
-      }
-      dropped.push_back(output.value);
-    }
+    bool isNamed = !isMade && output.key == "loss";
+    if (!result || (isNamed && result->key != "loss"))
+      result = &output;
   }
-  if (!loss && options.loss != ImportLoss::None) {
-    if (!first) {
-      error() << "has no float output of which --loss could be made";
-      return nullptr;
-    }
-    loss = addLoss(first);
-    llvm::erase(dropped, firstName);
-  }
-  if (!loss) {
-    error() << "returns no loss, which is one float: export a module that "
-               "returns it, or add --loss cross_entropy, mse or bce";
+  for (const OutputSpec &output : program.outputs)
+    if (!output.value.empty() && (!result || result == &output))
+      results.push_back(output.value);
+}
+
+Value Importer::findLoss() {
+  if (!result) {
+    error() << (options.loss != ImportLoss::None
+                    ? "has no float output of which --loss could be made"
+                    : "returns no loss, which is one float: export a module "
+                      "that returns it, or add --loss cross_entropy, mse or "
+                      "bce");
     return nullptr;
   }
+  SmallVector<std::string> dropped;
+  for (const OutputSpec &output : program.outputs)
+    if (&output != result && !output.value.empty())
+      dropped.push_back(output.key.empty() ? output.value : output.key);
   if (!dropped.empty())
     model.notes.push_back("the model's other results are dropped: " +
                           join(dropped, ", "));
-  return loss;
+  const Tensor &tensor = environment.tensors.find(result->value)->second;
+  if (options.loss == ImportLoss::None)
+    return emit.value(tensor);
+  if (tensor.value)
+    return addLoss(tensor.value);
+  error() << "returns a constant, of which --loss cannot be made";
+  return nullptr;
 }
 
 Value Importer::addLoss(Value output) {
@@ -358,7 +368,8 @@ LogicalResult Importer::run() {
     if (failed(added))
       return failure();
   }
-  if (failed(graph.run()) || failed(checkOutputs()))
+  chooseResult();
+  if (failed(graph.run(results)) || failed(checkOutputs()))
     return failure();
   if (options.onlyChecks)
     return success();

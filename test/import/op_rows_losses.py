@@ -26,6 +26,7 @@ def cross_entropy(r):
     yield classes(r, lambda x, y, weight: f(x, y, weight), targets=some, label="weights", weight=r.positive(5))
     yield classes(r, lambda x, y: f(x, y), logits=r.normal(BATCH, 5, 4), targets=r.ids(5, BATCH, 4), label="positions")
     yield classes(r, lambda x, y: f(x.flatten(0, 1), y.flatten()), logits=r.normal(BATCH, 4, 5), targets=r.ids(5, BATCH, 4), label="flattened")
+    yield classes(r, lambda x, y: f(x, y, label_smoothing=0.1), targets=r.normal(BATCH, 5).softmax(-1), label="smoothed_probabilities")
 
 
 @row()
