@@ -359,11 +359,15 @@ std::string describeUse(const Program &program) {
 }
 
 std::string examples(const Program &program, const std::string &executable) {
-  std::string samples = "--data corpus/";
-  for (const auto &input : program.inputs)
-    if (input.shape.size() != 2 || (input.type != runtime::ElementType::i32 &&
-                                    input.type != runtime::ElementType::i64))
-      samples = "--inputs train.safetensors";
+  bool areTokens = true, isShifted = false;
+  for (const auto &input : program.inputs) {
+    areTokens &=
+        input.shape.size() == 2 && (input.type == runtime::ElementType::i32 ||
+                                    input.type == runtime::ElementType::i64);
+    isShifted |= input.shift > 0;
+  }
+  const char *samples =
+      areTokens && isShifted ? "--data corpus/" : "--inputs train.safetensors";
   std::string text =
       fmt::format("\nExamples:\n"
                   "  {0} {1} --steps 200\n"

@@ -3,28 +3,20 @@
     check_docs.py --build build/release
 
 docs_text.py says how blocks of a page are written. docs/guide.md is run as a whole, every command in one folder, in which `build`, `docs`
-and `include` are the tree's.
+and `include` are the tree's. test/import/check_walkthroughs.py runs those of docs/import.md.
 """
 
 import glob
 import itertools
 import os
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from readme.docs_text import anchors_of, as_module, blocks_of, links_of, matches_output, pages, paths_of, session_of
-from support.results import SOURCE, Harness, Skip
-
-# The commands of docs/guide.md that are not run here, by their first words: why.
-NOT_RUN = {
-    "tools/setup": "installs packages",
-    "cmake --preset": "makes a build, as the one under test was made",
-    "ninja": "builds, as the one under test was built",
-}
+from readme.docs_text import anchors_of, as_module, blocks_of, links_of, pages, paths_of
+from readme.session import Session, run, run_page
+from support.results import SOURCE, Harness
 
 WIDTH = 100
 FOLDERS = {"cmake", "docs", "include", "lib", "runtime", "test", "tools"}
@@ -72,12 +64,6 @@ def check_width(page, text):
     assert not wrong, "\n".join(wrong)
 
 
-def run(command, folder, status=0):
-    done = subprocess.run(["bash", "-c", command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=300)
-    assert done.returncode == status, f"{command}\nstatus {done.returncode}, not {status}:\n{done.stdout[-3000:]}"
-    return done.stdout
-
-
 def has_entry(text):
     return "pp.input =" in text
 
@@ -123,49 +109,6 @@ def check_reference(page, text):
         name = re.match(r"`(pp\.\w+)`", section).group(1)
         assert any(block.kind == "mlir" and re.search(re.escape(name) + r"\b", block.text) for block in blocks_of(section)), \
             f"{page}: {name} has no example: add one to its description"
-
-
-class Session:
-    """Runs the commands of a page in one folder; `export NAME=…` holds for those after it."""
-
-    def __init__(self, build, folder):
-        self.folder, self.exports = folder, []
-        os.makedirs(os.path.join(folder, "build"))
-        os.symlink(build, os.path.join(folder, "build", "release"))
-        for name in ("docs", "include"):
-            os.symlink(os.path.join(SOURCE, name), os.path.join(folder, name))
-
-    def write(self, block):
-        path = os.path.join(self.folder, block.file)
-        assert not os.path.exists(path), f"{block.file} is there already"
-        with open(path, "w") as file:
-            file.write(block.text)
-
-    def step(self, command, patterns):
-        if any(command.startswith(words) for words in NOT_RUN):
-            return
-        if re.search(r"\bmpirun\b", command) and not shutil.which("mpirun"):
-            raise Skip("there is no mpirun")
-        if command.startswith("export "):
-            self.exports.append(command)
-        refused = any(re.match(r"(.*: )?error: ", pattern) for pattern in patterns)
-        output = run("\n".join(["set -o pipefail", *self.exports, command]), self.folder, status=1 if refused else 0)
-        lines = output.rstrip("\n").split("\n")
-        assert matches_output(patterns, lines), "the output is not what the page says. It says\n  " + "\n  ".join(patterns) + \
-            "\nand it is\n  " + "\n  ".join(lines[-60:])
-
-
-def run_page(session, text):
-    """Everything of a page in order, named by its lines."""
-    for block in blocks_of(text):
-        if block.file:
-            session.write(block)
-        if block.kind == "console":
-            for command, patterns in session_of(block):
-                try:
-                    session.step(command, patterns)
-                except AssertionError as error:
-                    raise AssertionError(f"in the block of line {block.line}, $ {command}\n{error}") from None
 
 
 def expect_red(what, check):

@@ -35,6 +35,7 @@ NOT_SANITIZED = {
     "check_readme": "it trains for a minute, and what it runs is run by others",
     "check_live": "it compares speed",
     "check_round_trip": "it runs only with PyTorch",
+    "check_walkthroughs": "it trains, and what it runs is run by others",
     "check_emulator": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_emulated": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_bf16": "threads of the emulated device have stacks that the sanitizer does not know",

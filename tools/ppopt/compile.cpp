@@ -54,16 +54,22 @@ static int printModule(const Command &command, mlir::ModuleOp module,
   return failed(writeFile(command, path.empty() ? "-" : path, text));
 }
 
-/// Returns the flag for the program's samples, as in its --help.
+/// Returns the flag for the program's samples, as in its --help. Windows of
+/// tokens (--data) are for a model that has a shifted input: others would get
+/// the same tokens for all inputs, as labels too.
 static StringRef getSamples(const json::Object &program) {
   const json::Array *inputs = program.getArray("inputs");
+  bool isShifted = inputs && any_of(*inputs, [](const json::Value &input) {
+                     return input.getAsObject()->getInteger("shift") > 0;
+                   });
   bool areTokens = inputs && all_of(*inputs, [](const json::Value &input) {
                      const json::Object *object = input.getAsObject();
                      StringRef type = object->getString("type").value_or("");
                      return object->getArray("shape")->size() == 2 &&
                             (type == "i32" || type == "i64");
                    });
-  return areTokens ? "--data corpus/" : "--inputs train.safetensors";
+  return areTokens && isShifted ? "--data corpus/"
+                                : "--inputs train.safetensors";
 }
 
 /// Prints the commands that train with the executable, one per way to run it.
