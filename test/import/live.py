@@ -146,7 +146,8 @@ class Sorted(torch.nn.Module):
 
 
 def check_errors(folder):
-    """The tools' own messages arrive; another model is refused; a second fit goes on from the first; a model without loss gets one."""
+    """The tools' own messages arrive; another model is refused; a second fit goes on from the first, one that resumes as
+    if it had not stopped; a model without loss gets one."""
     torch.manual_seed(0)
     x, y = tokens(4, 40), tokens(4, 40)
     expect_error("no program /nowhere/ppopt", lambda: ppopt.compile(Tied(), (x, y), ppopt="/nowhere/ppopt"))
@@ -175,6 +176,13 @@ def check_errors(folder):
     losses = fits.fit({"input": torch.randn(8, 4), "goal": torch.randn(8, 2).numpy()}, steps=2, lr=0.1)
     assert len(losses) == 2
     fits.load_into(linear)
+
+    data = {"input": torch.randn(16, 4), "goal": torch.randn(16, 2)}
+    straight, stopped = (ppopt.compile(linear, (torch.randn(4, 4),), loss="mse", targets="goal") for _ in range(2))
+    expected = straight.fit(data, steps=4, lr=0.1)
+    kept = os.path.join(folder, "checkpoints")
+    losses = stopped.fit(data, steps=2, lr=0.1, checkpoint=kept) + stopped.fit(data, steps=4, lr=0.1, checkpoint=kept, resume=True)
+    assert losses == expected, (losses, expected)
     print("errors: as they should be")
 
 

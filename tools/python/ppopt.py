@@ -95,8 +95,8 @@ class Training:
         log, exported = stem + ".jsonl", stem + ".safetensors"
         if os.path.exists(log):
             os.remove(log)  # a run adds to no log but its own
-        run([*self._starter(launch), self.executable, "--init", self.parameters,
-             "--inputs" if path.endswith(".safetensors") else "--data", path, "--steps", str(steps), "--lr", repr(float(lr)),
+        begin = [] if flags.get("resume") else ["--init", self.parameters]  # a checkpoint has the parameters
+        run([*self._starter(launch), self.executable, *begin, "--inputs" if path.endswith(".safetensors") else "--data", path, "--steps", str(steps), "--lr", repr(float(lr)),
              "--log", log, "--export", exported, *spell_flags(flags)])
         with open(log) as file:
             records = [json.loads(line) for line in file]
