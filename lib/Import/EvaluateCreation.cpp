@@ -193,6 +193,7 @@ static Results keep(OpCall &call) { return {constant(call, "self")}; }
 
 static Results castToResult(OpCall &call) {
   const HostTensor &self = constant(call, "self");
+  call.has("other"); // to.other, type_as: the result's type is known
   if (call.failed())
     return {};
   return {self.cast(call.result().type)};
