@@ -14,7 +14,7 @@ from support.executable import checked, environment  # noqa: E402
 from support.results import Harness, Skip  # noqa: E402
 
 # The model, and what it needs besides torch and safetensors.
-MODELS = {"tied": [], "gpt2": ["transformers"], "lora": ["transformers", "peft"], "vit": ["transformers"]}
+MODELS = {"tied": [], "time_major": [], "gpt2": ["transformers"], "lora": ["transformers", "peft"], "vit": ["transformers"]}
 PACKAGE = HERE.parent.parent / "tools" / "python"
 
 

@@ -14,7 +14,7 @@ NAME.pt2 alone; NAME_core.pt2 after run_decompositions. NAME.safetensors has, in
   losses/wide      of one batch of 4 * rows (the first four batches), before any step
 No figures but inputs where dropout draws numbers. Where forward returns no loss, that of archive_model.CRITERIA is added and inputs/targets are its targets.
 models.json says of each model which archives it has and their types, rows, inputs ("float": the type of the archive), ties (name: the
-name under which its gradient is) and frozen parameters.
+name under which its gradient is), frozen parameters and dimensions that are the batch for forward where it is not the first.
 """
 import copy
 import json
@@ -62,7 +62,8 @@ def batch(inputs, first, rows=ROWS):
 
 def arguments(model, inputs, first, rows=ROWS):
     """What forward takes of a batch."""
-    return {n: t for n, t in batch(inputs, first, rows).items() if not (model.criterion and n == "targets")}
+    return {n: t.movedim(0, model.batch_dims.get(n, 0)).contiguous() for n, t in batch(inputs, first, rows).items()
+            if not (model.criterion and n == "targets")}
 
 
 def loss_of(model, module, inputs, first, rows=ROWS, positional=False):
@@ -128,6 +129,8 @@ def make(name, folder, compress):
     entry["ties"] = {other: first for first, *others in names.values() for other in others}
     if model.criterion:
         entry["criterion"] = model.criterion
+    if model.batch_dims:
+        entry["batch_dims"] = model.batch_dims
     entry["frozen"] = [n for n, p in model.module.named_parameters() if not p.requires_grad]
     programs = []
     if "f32" in model.types:
