@@ -4,7 +4,10 @@ import pathlib
 import re
 import subprocess
 
-from support.executable import checked, environment
+import numpy as np
+
+from support import safetensors_io
+from support.executable import checked, compile_model, environment, run
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -50,6 +53,19 @@ def check_fixed(ppopt, scratch, unpacker):
             assert error in said, f"{name} {flags}: {said}"
         text = checked([ppopt, "compile", model, "--batch", "4", "--stop-after", "train"]).stdout
         assert f'mixes_rows = "{reason}' in text, f"{name}: {text[:500]}"
+
+
+def check_spread(ppopt, scratch, unpacker):
+    """The divisor of a variance over the rows follows --batch, which no Dim names."""
+    model, x = os.path.join(scratch, "batch_spread.mlir"), np.random.default_rng(0).standard_normal((8, 3)).astype(np.float32)
+    checked([ppopt, "import", unpacker.unpack("batch_spread.pt2", scratch), "-o", model])
+    weights = safetensors_io.read(model[:-5] + ".safetensors")
+    for rows in 4, 8:
+        train = compile_model(ppopt, model, model[:-5], ["--batch", str(rows)])
+        loss = run(train, [], init=weights, inputs={"x": x}).losses[0]
+        y = x[:rows].astype(np.float64) * weights["w"]
+        expected = y.std(0, ddof=1).mean() + y.var(ddof=1) + y.std(1, ddof=1).mean()
+        assert abs(loss - expected) < 1e-5 * expected, f"{rows} rows: {loss}, and it is {expected}"
 
 
 def check_batch_dims(ppopt, scratch, unpacker):

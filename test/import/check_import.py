@@ -41,6 +41,7 @@ def main():
         harness.cases([(f"refused: {name}", functools.partial(ops.check_refused, harness.ppopt, cases, name, word))
                        for name, word in cases.refused()])
         harness.cases([("the number of rows", functools.partial(batches.check_fixed, harness.ppopt, scratch, fixtures)),
+                       ("a variance over the rows", functools.partial(batches.check_spread, harness.ppopt, scratch, fixtures)),
                        ("--batch-dim", functools.partial(batches.check_batch_dims, harness.ppopt, scratch, fixtures))])
         harness.cases([("unsupported ops", functools.partial(ops.check_unsupported, harness.ppopt, scratch, unsupported.unpack, str(HERE / "unsupported"))),
                        ("broken archives", functools.partial(ops.check_hostile, harness.ppopt, scratch, [sys.executable, str(HERE / "hostile.py")],
