@@ -42,7 +42,8 @@ def check_fixed(ppopt, scratch, unpacker):
     for name, line in lines.items():
         model, where = os.path.join(scratch, f"batch_{name}.mlir"), f"make_batches.py:{line}"
         note = f"note: the number of rows is a number in the model, at {where}: it cannot have another --batch"
-        error, reason = f"error: computes with the number of its rows, 4, at {where} and cannot have ", f"{where}: it computes with the number of a batch's rows"
+        error = f"error: computes with the number of its rows, 4, at {where} and cannot have "
+        reason = f"{where}: it computes with the number of a batch's rows"
         if name in REFUSED_ANYWAY:
             note, error = "", f"{where}:1: error: 'pp.mul' op can't be split over the batch: operand 1 {REFUSED_ANYWAY[name]}"
             reason = error.replace("error: ", "")
@@ -91,5 +92,5 @@ def check_batch_dims(ppopt, scratch, unpacker):
     for value in "1", "x=1", "1,label=0", "2,x=1":
         done = checked([*import_it, "--batch-dim", value])
         assert "note: the batch of the input 'x' is its dimension 1 for forward, and the first one of its data" in done.stderr, done.stderr
-        assert "which the first dimension is the batch, in DATA.safetensors too:\n  x f64 [4, 6, 16] (forward's [6, 4, 16])\n  label i64 [4]\n" in done.stdout, \
-            done.stdout
+        recipe = "of which the first dimension is the batch, in DATA.safetensors too:\n  x f64 [4, 6, 16] (forward's [6, 4, 16])\n  label i64 [4]\n"
+        assert recipe in done.stdout, done.stdout
