@@ -130,6 +130,22 @@ static Value squareRoot(Emitter &emit, Value x) {
   return emit.select(isZero, zero, emit.make<SqrtOp>(safe));
 }
 
+/// Counts elements along dimensions. The first one may be the batch, which can
+/// get another size: its elements are counted by the model itself.
+static Value countElements(Emitter &emit, Value x, ArrayRef<int64_t> dims,
+                           bool keepDims) {
+  Dtype type = Emitter::typeOf(x);
+  if (!llvm::is_contained(dims, 0))
+    return emit.number(type, double(countAlong(x, dims)));
+  // One of the two, also of a NaN.
+  auto isOne = [&](ComparePredicate predicate) {
+    return emit.castTo(emit.toInteger(emit.compare(predicate, x, x)), type);
+  };
+  Value ones =
+      emit.add(isOne(ComparePredicate::Eq), isOne(ComparePredicate::Ne));
+  return emit.reduce(ReduceKind::Sum, ones, dims, keepDims);
+}
+
 /// var, std (default, dim, correction) and their forms with the mean.
 static Results buildVariance(OpCall &call, Emitter &emit) {
   StringRef op = call.getOp();
@@ -153,11 +169,13 @@ static Results buildVariance(OpCall &call, Emitter &emit) {
   Value mean = emit.reduce(ReduceKind::Mean, x, dims, /*keepDims=*/true);
   Value centered = emit.sub(x, mean);
   Value square = emit.mul(centered, centered);
-  Value variance =
-      correction == 0
-          ? emit.reduce(ReduceKind::Mean, square, dims, keepDims)
-          : emit.scale(emit.reduce(ReduceKind::Sum, square, dims, keepDims),
-                       1 / (double(count) - correction));
+  Value variance;
+  if (correction == 0)
+    variance = emit.reduce(ReduceKind::Mean, square, dims, keepDims);
+  else
+    variance = emit.div(emit.reduce(ReduceKind::Sum, square, dims, keepDims),
+                        emit.sub(countElements(emit, x, dims, keepDims),
+                                 emit.number(Emitter::typeOf(x), correction)));
   Results results = {isStd ? squareRoot(emit, variance) : variance};
   if (hasMean)
     results.push_back(emit.reshape(mean, Emitter::shapeOf(variance)));

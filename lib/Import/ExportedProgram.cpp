@@ -17,9 +17,6 @@ using namespace mlir::pp::pt2;
 
 namespace {
 
-/// More than any tensor of a model has, and far from overflow.
-constexpr int64_t mostElements = int64_t{1} << 48;
-
 void readArgument(const JsonValue &json, Argument &argument);
 void readGraph(const JsonValue &json, Graph &graph, StringSet<> defined,
                bool isInner);
@@ -30,13 +27,13 @@ void readGraph(const JsonValue &json, Graph &graph, StringSet<> defined,
 
 /// Reads {"as_int": 4}, or the hint of {"as_expr": …}; -1 if it depends on
 /// data.
-int64_t readSize(const JsonValue &json, bool &isDynamic) {
+int64_t readSize(const JsonValue &json, std::string &expression) {
   int64_t size = 0;
   json.readUnion([&](StringRef kind, const JsonValue &value) {
     if (kind == "as_int") {
       size = value.asInteger();
     } else if (kind == "as_expr") {
-      isDynamic = true;
+      expression = value.get("expr_str").asText().str();
       JsonValue hint = value.get("hint");
       if (hint.isNull())
         size = -1;
@@ -70,31 +67,31 @@ TensorMeta readMeta(const JsonValue &json, bool isStored) {
   }
   int64_t elements = 1;
   json.get("sizes").forEach([&](const JsonValue &each) {
-    bool isDynamic = false;
-    int64_t size = readSize(each, isDynamic);
-    if (size < 0 && (isStored || !isDynamic))
+    std::string expression;
+    int64_t size = readSize(each, expression);
+    if (size < 0 && (isStored || expression.empty()))
       each.fail("is " + Twine(size) + ", a negative size");
     if (MulOverflow(elements, std::max<int64_t>(size, 0), elements) ||
         elements > mostElements)
       each.fail("makes a tensor of more than 2^48 elements");
     meta.shape.push_back(size);
-    meta.isDynamic.push_back(isDynamic);
+    meta.expressions.push_back(std::move(expression));
   });
   if (constexpr int64_t strided = 7; json.get("layout").asInteger() != strided)
     json.get("layout").fail("is not strided: sparse tensors are not supported");
   if (!isStored)
     return meta;
   json.get("strides").forEach([&](const JsonValue &each) {
-    bool isDynamic = false;
-    meta.strides.push_back(readSize(each, isDynamic));
+    std::string expression;
+    meta.strides.push_back(readSize(each, expression));
   });
   if (meta.strides.size() != meta.shape.size()) {
     json.fail("has " + Twine(meta.shape.size()) + " sizes and " +
               Twine(meta.strides.size()) + " strides");
     meta.strides.resize(meta.shape.size());
   }
-  bool isDynamic = false;
-  meta.storageOffset = readSize(json.get("storage_offset"), isDynamic);
+  std::string expression;
+  meta.storageOffset = readSize(json.get("storage_offset"), expression);
   meta.requiresGrad = json.get("requires_grad").asBool();
   if (constexpr int64_t strided = 7; json.get("layout").asInteger() != strided)
     json.get("layout").fail("is not strided: sparse tensors are not supported");
@@ -299,10 +296,12 @@ void readGraph(const JsonValue &json, Graph &graph, StringSet<> defined,
       value.readUnion([&](StringRef kind, const JsonValue &inner) {
         if (kind == exact)
           graph.symbols[name] = readFloat(inner);
-        else if (inner.has("hint") && !inner.get("hint").isNull())
+        else if (inner.has("hint") && !inner.get("hint").isNull()) {
+          graph.expressions[name] = inner.get("expr_str").asText().str();
           inner.get("hint").readUnion([&](StringRef, const JsonValue &hint) {
             graph.symbols[name] = readFloat(hint);
           });
+        }
       });
     });
   };
@@ -467,7 +466,8 @@ void checkStored(const Archive &archive, const StoredTensor &tensor,
         AddOverflow(last, distance, last) || last > mostElements)
       return json.fail("has strides that end outside of any storage");
   }
-  if (llvm::is_contained(meta.isDynamic, true))
+  if (llvm::any_of(meta.expressions,
+                   [](const std::string &text) { return !text.empty(); }))
     return json.fail("has a size that is a symbol: export with fixed sizes of "
                      "parameters and buffers");
   int64_t elements = countElements(meta.shape);
@@ -566,6 +566,12 @@ Expected<ExportedProgram> pt2::readProgram(const Archive &archive) {
         if (std::exchange(isWhole, false) && each.has("signature"))
           readResultKeys(each.get("signature"), program.outputs);
       });
+    if (root.has("range_constraints"))
+      root.get("range_constraints")
+          .forEachField([&](StringRef symbol, const JsonValue &range) {
+            if (range.has("max_val") && !range.get("max_val").isNull())
+              program.mostOf[symbol] = range.get("max_val").asInteger();
+          });
     if (root.has("torch_version"))
       program.torchVersion = root.get("torch_version").asText().str();
     if (program.inputs.size() != program.graph.inputs.size())

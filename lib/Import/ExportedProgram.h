@@ -42,6 +42,9 @@ bool isFloat(Dtype type);
 int64_t byteSize(Dtype type);
 std::optional<Dtype> dtypeFromCode(int64_t code);
 
+/// More than any tensor of a model has, and far from overflow.
+constexpr int64_t mostElements = int64_t{1} << 48;
+
 using Shape = llvm::SmallVector<int64_t, 4>;
 int64_t countElements(llvm::ArrayRef<int64_t> shape);
 
@@ -51,8 +54,9 @@ struct TensorMeta {
   /// A type that models do not have, in words, of a tensor that has no shape.
   std::string unknownType;
   Shape shape;
-  /// Which sizes a `Dim` of the user names.
-  llvm::SmallVector<bool, 4> isDynamic;
+  /// For each size the expression of which the shape has the value
+  /// (SizeExpression.h); empty where the size is a number.
+  llvm::SmallVector<std::string, 4> expressions;
   Shape strides;
   int64_t storageOffset = 0;
   bool requiresGrad = false;
@@ -110,7 +114,8 @@ struct Graph {
   std::vector<Argument> inputs, outputs;
   std::vector<Node> nodes;
   llvm::StringMap<TensorMeta> tensors;
-  llvm::StringMap<double> symbols; ///< the hints of symbolic numbers
+  llvm::StringMap<double> symbols;          ///< the hints of symbolic numbers
+  llvm::StringMap<std::string> expressions; ///< of these
 };
 
 struct InputSpec {
@@ -141,6 +146,8 @@ struct ExportedProgram {
   std::vector<OutputSpec> outputs;
   llvm::StringMap<StoredTensor> weights, constants;
   std::string torchVersion;
+  /// The most that a symbol can be, if the export limits it.
+  llvm::StringMap<int64_t> mostOf;
 };
 
 /// Reads the archive's model and its lists of storages.

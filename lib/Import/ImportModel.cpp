@@ -3,6 +3,7 @@
 #include "ImportGraph.h"
 #include "OutlineModules.h"
 #include "RecogniseComposites.h"
+#include "SizeExpression.h"
 
 #include "ppopt/Import/Import.h"
 
@@ -28,8 +29,10 @@ namespace {
 class Importer {
 public:
   Importer(MLIRContext *context, const ImportOptions &options,
-           ImportedModel &model, const ExportedProgram &program)
+           ImportedModel &model, const ExportedProgram &program,
+           bool readsValues)
       : context(context), options(options), model(model), program(program),
+        readsValues(readsValues && !options.onlyChecks),
         where(FileLineColLoc::get(context, options.path, 0, 0)),
         builder(context), emit(builder) {}
 
@@ -37,6 +40,8 @@ public:
 
 private:
   LogicalResult checkOutputs();
+  FailureOr<Value> addArgument(StringRef name, RankedTensorType type);
+  LogicalResult checkBatchDims();
   LogicalResult addInput(const InputSpec &spec);
   LogicalResult addParameter(const InputSpec &spec);
   LogicalResult checkAgrees(const InputSpec &spec, const TensorMeta &stored);
@@ -53,6 +58,7 @@ private:
   const ImportOptions &options;
   ImportedModel &model;
   const ExportedProgram &program;
+  bool readsValues; ///< of parameters
   Location where;
   OpBuilder builder;
   Emitter emit;
@@ -104,16 +110,90 @@ LogicalResult Importer::addInput(const InputSpec &spec) {
   if (llvm::any_of(meta.shape, [](int64_t size) { return size < 1; }))
     return error() << "has the input '" << spec.name
                    << "', which is empty or of a size that is not known";
-  RankedTensorType type = emit.tensorType(meta.type, meta.shape);
-  unsigned number = entry.getNumArguments();
-  NamedAttribute name =
-      builder.getNamedAttr("pp.input", builder.getStringAttr(spec.name));
-  if (failed(entry.insertArgument(number, type, builder.getDictionaryAttr(name),
-                                  where)))
+  FailureOr<Value> value =
+      addArgument(spec.name, emit.tensorType(meta.type, meta.shape));
+  if (failed(value))
     return failure();
-  environment.tensors[spec.value] = {
-      meta.type, meta.shape, {}, entry.getArgument(number), 0};
-  model.inputs.push_back({spec.name, type});
+  environment.tensors[spec.value] = {meta.type, meta.shape, {}, *value, 0};
+  return success();
+}
+
+/// Returns which dimension of an input is the batch.
+static int64_t findBatchDim(const ImportOptions &options, StringRef input,
+                            int64_t rank) {
+  int64_t dim = 0;
+  for (const BatchDim &each : options.batchDims) {
+    if (each.input == input)
+      return each.dim;
+    if (each.input.empty() && each.dim < rank)
+      dim = each.dim;
+  }
+  return dim;
+}
+
+/// Adds an argument with the batch first, and returns it with the dimensions
+/// that forward takes.
+FailureOr<Value> Importer::addArgument(StringRef name, RankedTensorType type) {
+  int64_t rank = type.getRank(), dim = findBatchDim(options, name, rank);
+  if (dim >= rank)
+    return error() << "has the input '" << name << "' of " << rank
+                   << (rank == 1 ? " dimension" : " dimensions")
+                   << ", and --batch-dim " << name << "=" << dim
+                   << " counts from 0";
+  if (!model.inputs.empty()) {
+    const ImportedInput &first = model.inputs.front();
+    if (int64_t rows = first.type.getDimSize(0); rows != type.getDimSize(dim))
+      return error() << "has the input '" << name << "' with a batch of "
+                     << type.getDimSize(dim) << " and '" << first.name
+                     << "' with one of " << rows
+                     << ": the batch is the first dimension of an input, or "
+                        "the one that --batch-dim names, as in --batch-dim "
+                     << name << "=1";
+  }
+  // Of the argument, in the order of the export's, and back.
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank)), back = order;
+  order.erase(order.begin() + dim);
+  order.insert(order.begin(), dim);
+  for (auto [to, from] : llvm::enumerate(order))
+    back[from] = to;
+  SmallVector<int64_t> shape = llvm::map_to_vector(
+      order, [&](int64_t from) { return type.getDimSize(from); });
+  RankedTensorType rowsFirst = type.clone(shape);
+  unsigned number = entry.getNumArguments();
+  NamedAttribute attribute =
+      builder.getNamedAttr(kInputAttr, builder.getStringAttr(name));
+  if (failed(entry.insertArgument(number, rowsFirst,
+                                  builder.getDictionaryAttr(attribute), where)))
+    return failure();
+  model.inputs.push_back({name.str(), rowsFirst, type, dim == 0});
+  if (dim != 0)
+    model.notes.push_back(("the batch of the input '" + name +
+                           "' is its dimension " + Twine(dim) +
+                           " for forward, and the first one of its data")
+                              .str());
+  Value value = entry.getArgument(number);
+  return dim == 0 ? value : emit.transpose(value, back);
+}
+
+/// Checks that each --batch-dim is of an input.
+LogicalResult Importer::checkBatchDims() {
+  for (const BatchDim &each : options.batchDims) {
+    bool isUsed = llvm::any_of(model.inputs, [&](const ImportedInput &input) {
+      return each.input.empty() ? each.dim < input.type.getRank()
+                                : each.input == input.name;
+    });
+    if (isUsed)
+      continue;
+    InFlightDiagnostic diag = error() << "has no input ";
+    if (each.input.empty())
+      return diag << "with a dimension " << each.dim
+                  << ", which --batch-dim names; the first one is 0";
+    diag << "'" << each.input << "', which --batch-dim names; it has ";
+    llvm::interleaveComma(model.inputs, diag, [&](const ImportedInput &input) {
+      diag << "'" << input.name << "'";
+    });
+    return diag;
+  }
   return success();
 }
 
@@ -123,7 +203,7 @@ FailureOr<InitAttr> Importer::describeInit(const StoredTensor &stored) {
   auto make = [&](InitKind kind, double first, double second) {
     return InitAttr::get(context, kind, APFloat(first), APFloat(second));
   };
-  if (options.onlyChecks)
+  if (!readsValues)
     return make(InitKind::Zeros, 0, 0); // nothing is written
   Expected<std::vector<char>> bytes = readTensor(*model.archive, stored);
   if (!bytes) {
@@ -303,23 +383,17 @@ Value Importer::addLoss(Value output) {
   }
   if (isClasses)
     shape.pop_back();
-  RankedTensorType targets =
-      emit.tensorType(isClasses ? Dtype::i64 : type, shape);
-  unsigned number = entry.getNumArguments();
-  NamedAttribute name =
-      builder.getNamedAttr("pp.input", builder.getStringAttr(options.targets));
-  if (failed(entry.insertArgument(number, targets,
-                                  builder.getDictionaryAttr(name), where)))
+  FailureOr<Value> target = addArgument(
+      options.targets, emit.tensorType(isClasses ? Dtype::i64 : type, shape));
+  if (failed(target))
     return nullptr;
-  model.inputs.push_back({options.targets, targets});
-  Value target = entry.getArgument(number);
   if (isClasses)
-    return emit.make<CrossEntropyOp>(output, target, IntegerAttr());
+    return emit.make<CrossEntropyOp>(output, *target, IntegerAttr());
   if (options.loss == ImportLoss::Mse)
-    return emit.make<MseOp>(output, target);
+    return emit.make<MseOp>(output, *target);
   // softplus(x) - x y, the stable form of binary cross entropy of logits.
   Value each =
-      emit.sub(emit.make<SoftplusOp>(output), emit.mul(output, target));
+      emit.sub(emit.make<SoftplusOp>(output), emit.mul(output, *target));
   Shape dims;
   for (int64_t dim = 0; dim < Emitter::rankOf(each); ++dim)
     dims.push_back(dim);
@@ -376,7 +450,7 @@ LogicalResult Importer::run() {
   llvm::append_range(model.notes, graph.getNotes());
   emit.setLoc(where);
   Value loss = findLoss();
-  if (!loss)
+  if (!loss || failed(checkBatchDims()))
     return failure();
   func::ReturnOp::create(builder, where, loss);
   entry.setFunctionType(builder.getFunctionType(
@@ -388,6 +462,54 @@ LogicalResult Importer::run() {
 }
 
 } // namespace
+
+/// Returns the symbol that all inputs have as their batch; empty if none has
+/// one.
+static StringRef findBatchSymbol(const ExportedProgram &program,
+                                 const ImportOptions &options) {
+  for (const InputSpec &spec : program.inputs) {
+    if (spec.kind != InputSpec::Kind::User)
+      continue;
+    const TensorMeta &meta = program.graph.tensors.find(spec.value)->second;
+    int64_t dim = findBatchDim(options, spec.name, meta.shape.size());
+    if (!meta.expressions[dim].empty())
+      return meta.expressions[dim];
+  }
+  return "";
+}
+
+/// Returns other rows that the export takes.
+static int64_t chooseRows(const ExportedProgram &program, StringRef symbol,
+                          int64_t rows) {
+  auto found = program.mostOf.find(symbol);
+  int64_t most = found == program.mostOf.end() ? mostElements : found->second;
+  if (3 * rows <= most)
+    return 3 * rows;
+  return rows < most ? rows + 1 : rows - 1;
+}
+
+/// Imports the program again with other rows, if a Dim names them.
+static void importResized(MLIRContext *context, const ImportOptions &options,
+                          ExportedProgram program, ImportedModel &model) {
+  std::string expression = findBatchSymbol(program, options).str();
+  model.hasBatchSymbol = !expression.empty();
+  StringRef symbol = getSymbol(expression);
+  if (symbol.empty())
+    return;
+  int64_t rows = model.inputs.front().type.getDimSize(0);
+  if (!setSymbol(program, symbol, chooseRows(program, symbol, rows)))
+    return;
+  // What cannot be imported with other rows is fixed to these.
+  ScopedDiagnosticHandler silence(context,
+                                  [](Diagnostic &) { return success(); });
+  ImportedModel resized;
+  resized.archive = std::move(model.archive);
+  if (succeeded(Importer(context, options, resized, program,
+                         /*readsValues=*/false)
+                    .run()))
+    model.resized = std::move(resized.module);
+  model.archive = std::move(resized.archive);
+}
 
 FailureOr<ImportedModel> pp::importModel(MLIRContext *context,
                                          const ImportOptions &options) {
@@ -406,7 +528,10 @@ FailureOr<ImportedModel> pp::importModel(MLIRContext *context,
   ImportedModel model;
   model.archive = std::move(*archive);
   model.torchVersion = program->torchVersion;
-  if (failed(Importer(context, options, model, *program).run()))
+  if (failed(Importer(context, options, model, *program, /*readsValues=*/true)
+                 .run()))
     return failure();
+  if (!options.onlyChecks)
+    importResized(context, options, std::move(*program), model);
   return std::move(model);
 }

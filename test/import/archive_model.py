@@ -24,6 +24,7 @@ class Model:
     loss: Any = lambda output: output  # the loss, given what forward returns
     criterion: str = None    # forward returns no loss: the one to be added
     dims: dict = None        # dynamic_shapes of torch.export
+    batch_dims: dict = dataclasses.field(default_factory=dict)  # of inputs whose first dimension, as draw makes them, is another one for forward
     types: tuple = ("f64",)  # "f32", "f64": NAME.pt2 and NAME_f64.pt2; one type: NAME.pt2 alone
     core: bool = False       # also NAME_core.pt2, after run_decompositions, of the last type
     train: bool = True       # the mode in which it is exported

@@ -12,9 +12,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from support.results import Harness  # noqa: E402
 
+import batches  # noqa: E402
 import models  # noqa: E402
 import ops  # noqa: E402
 
+# The batch of these is a Dim: they are given four times the rows.
+WIDE = ("dynamic.pt2", "dynamic_core.pt2", "dynamic_rows.pt2", "encoder_time_major.pt2")
 # Of these the way back is tried: one tie, and two.
 BACK = [("gpt2", "gpt2.pt2"), ("bert", "bert.pt2")]
 
@@ -30,11 +33,16 @@ def main():
         harness.cases([(f"{archive[:-4]}, {plan}", functools.partial(models.check, harness.ppopt, scratch, fixtures, name, archive, spelling, plan))
                        for name, archive, spelling in fixtures.archives() for plan in fixtures.plans(name, archive, harness.args.long)] +
                       [(f"{archive[:-4]}, back", functools.partial(models.check_back, harness.ppopt, scratch, fixtures, name, archive))
-                       for name, archive in BACK])
+                       for name, archive in BACK] +
+                      [(f"{archive[:-4]}, more rows", functools.partial(models.check_wide, harness.ppopt, scratch, fixtures, name, archive, spelling))
+                       for name, archive, spelling in fixtures.archives() if archive in WIDE])
         harness.cases([(f"ops, {program}", functools.partial(ops.check_group, harness.ppopt, cases, program, names))
                        for program, names in cases.groups(harness.args.long)])
         harness.cases([(f"refused: {name}", functools.partial(ops.check_refused, harness.ppopt, cases, name, word))
                        for name, word in cases.refused()])
+        harness.cases([("the number of rows", functools.partial(batches.check_fixed, harness.ppopt, scratch, fixtures)),
+                       ("a variance over the rows", functools.partial(batches.check_spread, harness.ppopt, scratch, fixtures)),
+                       ("--batch-dim", functools.partial(batches.check_batch_dims, harness.ppopt, scratch, fixtures))])
         harness.cases([("unsupported ops", functools.partial(ops.check_unsupported, harness.ppopt, scratch, unsupported.unpack, str(HERE / "unsupported"))),
                        ("broken archives", functools.partial(ops.check_hostile, harness.ppopt, scratch, [sys.executable, str(HERE / "hostile.py")],
                                                              str(HERE / "archives" / "mlp.pt2.gz")))])

@@ -68,7 +68,23 @@ def language_data(rows):
     return {"input_ids": ids, "labels": ids}
 
 
+class TimeMajor(torch.nn.Module):
+    """The batch is dimension 1 of both."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.head = torch.nn.LSTM(8, 8), torch.nn.Linear(8, 3)
+
+    def forward(self, x, y):
+        logits = self.head(self.layer(x)[0])
+        return F.cross_entropy(logits.flatten(0, 1), y.flatten()), logits
+
+
+# Of these the batch is another dimension than the first.
+BATCH_DIMS = {"time_major": {"x": 1, "y": 1}}
+
 MODELS = {
+    "time_major": (TimeMajor, lambda rows: {"x": torch.randn(rows, 5, 8), "y": torch.randint(0, 3, (rows, 5))}),
     "tied": (Tied, lambda rows: {"x": tokens(rows, 40), "y": tokens(rows, 40)}),
     "mpirun": (Tied, lambda rows: {"x": tokens(rows, 40), "y": tokens(rows, 40)}),
     "gpt2": (make_gpt2, language_data),
@@ -83,12 +99,17 @@ def outputs(model, batch):
     return result if isinstance(result, tuple) else (result.loss, result.logits)
 
 
-def train_in_pytorch(model, data):
+def first_rows(case, data, first=0):
+    """A batch as forward takes it."""
+    dims = BATCH_DIMS.get(case, {})
+    return {name: rows[first:first + BATCH].movedim(0, dims.get(name, 0)).contiguous() for name, rows in data.items()}
+
+
+def train_in_pytorch(case, model, data):
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], **ADAMW)
     losses = []
     for step in range(STEPS):
-        batch = {name: rows[step * BATCH:(step + 1) * BATCH] for name, rows in data.items()}
-        loss = outputs(model, batch)[0]
+        loss = outputs(model, first_rows(case, data, step * BATCH))[0]
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -101,11 +122,11 @@ def check(case, folder):
     make, make_data = MODELS[case]
     model = make().train()
     data = make_data(BATCH * STEPS)
-    batch = {name: rows[:BATCH] for name, rows in data.items()}
+    batch = first_rows(case, data)
     before = outputs(model, batch)[1].detach()
     theirs, other = copy.deepcopy(model), copy.deepcopy(model)
-    expected = train_in_pytorch(theirs, data)
-    train = ppopt.compile(model, batch, mesh="dp=2", zero=3, optimizer="adamw", folder=folder)
+    expected = train_in_pytorch(case, theirs, data)
+    train = ppopt.compile(model, batch, mesh="dp=2", zero=3, optimizer="adamw", batch_dim=BATCH_DIMS.get(case), folder=folder)
     losses = train.fit(data, steps=STEPS, lr=ADAMW["lr"], launch="mpirun" if case == "mpirun" else "threads", no_shuffle=True,
                        betas=ADAMW["betas"], eps=ADAMW["eps"], weight_decay=ADAMW["weight_decay"])
     assert len(losses) == STEPS, losses

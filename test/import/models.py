@@ -114,7 +114,19 @@ def import_model(ppopt, archive, model, flags=()):
 
 
 def import_flags(described):
-    return ["--loss", described["criterion"]] if "criterion" in described else []
+    dims = ",".join(f"{name}={dim}" for name, dim in described.get("batch_dims", {}).items())
+    return (["--loss", described["criterion"]] if "criterion" in described else []) + (["--batch-dim", dims] if dims else [])
+
+
+def check_wide(ppopt, scratch, fixtures, name, archive, spelling):
+    """With --batch four times the rows have PyTorch's loss, whole and in microbatches on two ranks."""
+    described, figures = fixtures.described["models"][name], fixtures.figures(name)
+    stem = os.path.join(scratch, f"{archive[:-4]}.wide")
+    init, _ = import_model(ppopt, fixtures.unpack(archive, scratch), stem + ".mlir", import_flags(described))
+    for plan in [], ["--mesh", "dp=2", "--microbatches", "2"]:
+        train = compile_model(ppopt, stem + ".mlir", stem, ["--cpu", "native", "--batch", str(4 * described["rows"]), *plan])
+        result = run(train, [], init=init, inputs=inputs_of(figures, described, spelling))
+        expect_close("loss", result.losses, figures["losses"]["wide"], TOLERANCE[spelling])
 
 
 def inputs_of(figures, described, spelling):

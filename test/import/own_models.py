@@ -3,7 +3,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from archive_model import SEQ, VOCAB, WIDTH, Model, ids
+from archive_model import LAYERS, SEQ, VOCAB, WIDTH, Model, ids
 
 
 class Mlp(nn.Module):
@@ -203,6 +203,66 @@ def dynamic_batch():
     """The batch alone is named."""
     batch = torch.export.Dim("batch", min=2, max=64)
     return Model(Mlp(), lambda rows: {"x": torch.randn(rows, 6), "y": torch.randn(rows, 3)}, dims={"x": {0: batch}, "y": {0: batch}})
+
+
+class DynamicRows(nn.Module):
+    """Much has the number of rows as a size, and nothing computes with it."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.positions = nn.Embedding(VOCAB, WIDTH), nn.Embedding(16, WIDTH)
+        self.first, self.head = nn.Parameter(torch.randn(1, 1, WIDTH)), nn.Linear(WIDTH, 5)
+
+    def forward(self, tokens, label):
+        rows, length = tokens.shape
+        x = self.embedding(tokens) + self.positions(torch.arange(length).expand(rows, length))
+        x = torch.cat([self.first.expand(rows, -1, -1), x], 1)
+        mask = torch.ones(rows, 1, length + 1, length + 1, dtype=torch.bool).tril()
+        heads = x.view(rows, length + 1, 2, WIDTH // 2).transpose(1, 2)
+        mixed = F.scaled_dot_product_attention(heads, heads, heads, attn_mask=mask)
+        x = x + mixed.transpose(1, 2).reshape(rows, length + 1, WIDTH)
+        each = F.cross_entropy(self.head(x[:, -1]), label, reduction="none")
+        return (each * torch.full((rows,), 0.5, dtype=each.dtype)).mean()
+
+
+def dynamic_rows():
+    rows = torch.export.Dim("rows", min=2, max=64)
+    return Model(DynamicRows(), lambda rows: {"tokens": ids(rows, 6), "label": torch.randint(0, 5, (rows,))},
+                 dims={"tokens": {0: rows}, "label": {0: rows}})
+
+
+# With the batch in dimension 1, as recurrent layers and transformers have it by default.
+
+class TimeMajor(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.layer, self.head = nn.Embedding(VOCAB, 8), nn.LSTM(8, 8), nn.Linear(8, VOCAB)
+
+    def forward(self, tokens, targets):
+        states, _ = self.layer(self.embedding(tokens))
+        return F.cross_entropy(self.head(states).flatten(0, 1), targets.flatten())
+
+
+def lstm_time_major():
+    return Model(TimeMajor(), tokens_and_targets(), batch_dims={"tokens": 1, "targets": 1})
+
+
+class Encoder(nn.Module):
+    """The label has one dimension, which is the batch."""
+
+    def __init__(self):
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(WIDTH, 2, dim_feedforward=24, dropout=0.0)
+        self.layers, self.head = nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False), nn.Linear(WIDTH, 5)
+
+    def forward(self, x, label):
+        return F.cross_entropy(self.head(self.layers(x).mean(0)), label)
+
+
+def encoder_time_major():
+    rows = torch.export.Dim("rows", min=2, max=64)
+    return Model(Encoder(), lambda rows: {"x": torch.randn(rows, 6, WIDTH), "label": torch.randint(0, 5, (rows,))}, batch_dims={"x": 1},
+                 dims={"x": {1: rows}, "label": {0: rows}})
 
 
 class Buffers(nn.Module):

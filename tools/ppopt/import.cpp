@@ -4,6 +4,7 @@
 #include "paths.h"
 #include "write_file.h"
 
+#include "ppopt/Driver/FixedBatch.h"
 #include "ppopt/Import/Import.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -34,6 +35,10 @@ static constexpr Flag importFlags[] = {
      losses},
     {"targets", ValueKind::Text, "NAME", "targets",
      "with --loss: the name of the input that it adds"},
+    {"batch-dim", ValueKind::Text, "DIM|INPUT=DIM,…", "",
+     "the dimension of inputs that is the batch, counted from 0 (default: 0): "
+     "of each input that has it, or of these. The model takes such an input "
+     "with the batch first"},
     {"list-unsupported", ValueKind::Switch, "", "",
      "only print each op that is not supported with its line of Python"},
 };
@@ -44,6 +49,31 @@ static ImportLoss findLoss(StringRef name) {
   if (name == "mse")
     return ImportLoss::Mse;
   return name == "bce" ? ImportLoss::Bce : ImportLoss::None;
+}
+
+/// Reads "1" or "x=1,y=0"; returns why it cannot.
+static std::string readBatchDims(StringRef text,
+                                 std::vector<mlir::pp::BatchDim> &dims) {
+  if (text.empty())
+    return "";
+  for (StringRef part : split(text, ',')) {
+    auto [input, number] = part.rsplit('=');
+    if (!part.contains('='))
+      std::swap(input, number);
+    int64_t dim = 0;
+    if (number.getAsInteger(10, dim) || dim < 0 ||
+        (part.contains('=') && input.empty()))
+      return "--batch-dim: '" + part.str() +
+             "' is neither a dimension, 0 or more, nor INPUT=DIM, e.g. x=1";
+    for (const mlir::pp::BatchDim &other : dims)
+      if (other.input == input)
+        return "--batch-dim: " +
+               (input.empty() ? "a dimension of all inputs"
+                              : "the dimension of '" + input.str() + "'") +
+               " is given twice";
+    dims.push_back({input.str(), dim});
+  }
+  return "";
 }
 
 /// Prints "FILE:LINE: error: …" without the source's text, which is not there
@@ -59,13 +89,25 @@ static void printDiagnostic(mlir::Diagnostic &diagnostic) {
   errs() << (isError ? "error: " : "note: ") << diagnostic << "\n";
 }
 
-/// "x f32 [4, 6]"
-static std::string describe(const mlir::pp::ImportedInput &input) {
+/// "[4, 6]"
+static std::string spellShape(mlir::RankedTensorType type) {
   std::string text;
   raw_string_ostream out(text);
-  out << input.name << " " << input.type.getElementType() << " [";
-  interleaveComma(input.type.getShape(), out);
+  out << "[";
+  interleaveComma(type.getShape(), out);
   out << "]";
+  return text;
+}
+
+/// "x f32 [4, 6]", or "x f32 [4, 6] (forward's [6, 4])"
+static std::string describe(const mlir::pp::ImportedInput &input) {
+  std::string text;
+  raw_string_ostream(text) << input.name << " " << input.type.getElementType()
+                           << " " << spellShape(input.type)
+                           << (input.isBatchFirst
+                                   ? ""
+                                   : " (forward's " +
+                                         spellShape(input.exported) + ")");
   return text;
 }
 
@@ -90,7 +132,10 @@ static std::string makeText(const ImportedModel &model,
 /// What to run next.
 static void printRecipe(const ImportedModel &model, StringRef file,
                         StringRef weights) {
-  outs() << "inputs, of which the first dimension is the batch:\n";
+  bool isMoved = llvm::any_of(
+      model.inputs, [](const auto &input) { return !input.isBatchFirst; });
+  outs() << "inputs, of which the first dimension is the batch"
+         << (isMoved ? ", in DATA.safetensors too" : "") << ":\n";
   for (const mlir::pp::ImportedInput &input : model.inputs)
     outs() << "  " << describe(input) << "\n";
   outs() << "next:\n"
@@ -120,6 +165,10 @@ static int runImport(const Arguments &arguments, const DriverSetup &) {
   options.loss = findLoss(arguments.get("loss"));
   options.targets = arguments.get("targets").str();
   options.onlyChecks = arguments.has("list-unsupported");
+  if (std::string wrong =
+          readBatchDims(arguments.get("batch-dim"), options.batchDims);
+      !wrong.empty())
+    return failUsage(importCommand, wrong);
   ScopedFatalErrorHandler handler(endContradiction);
   mlir::FailureOr<ImportedModel> model =
       mlir::pp::importModel(&context, options);
@@ -129,6 +178,13 @@ static int runImport(const Arguments &arguments, const DriverSetup &) {
     outs() << "all ops are supported\n";
     return 0;
   }
+  if (model->hasBatchSymbol)
+    if (std::string where = mlir::pp::markFixedBatch(
+            *model->module, model->resized ? *model->resized : nullptr);
+        !where.empty())
+      model->notes.push_back(
+          "the number of rows is a number in the model, at " + where +
+          ": it cannot have another --batch");
   std::string file = arguments.get("o").str();
   if (file.empty())
     return failUsage(importCommand, "give the model file: -o model.mlir");

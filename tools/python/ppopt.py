@@ -30,13 +30,15 @@ class Error(RuntimeError):
     """A command failed; the text is what it said. Or the model is not that of the export."""
 
 
-def compile(model, example, mesh=None, loss=None, targets=None, folder=None, ppopt=None, **flags):
+def compile(model, example, mesh=None, loss=None, targets=None, batch_dim=None, folder=None, ppopt=None, **flags):
     """Exports `model`, imports and compiles it, and returns a Training.
 
     example: the arguments of a step's whole batch: a tuple, or a dict of keyword arguments.
     mesh:    as `--mesh`, "dp=2,pp=2"; without it there is one rank.
     loss:    "cross_entropy", "mse" or "bce", for a model that returns none: its loss against
              one more input, named `targets` ("targets" if not given).
+    batch_dim: the dimension of the inputs that is the batch, if it is not the first: 1, or by name, {"x": 1}. `fit` takes
+             rows first, as all data.
     folder:  where all files go; without it a temporary one that lives as long as the result.
     ppopt:   the binary; without it that of $PPOPT, or of PATH.
     flags:   those of `ppopt compile`.
@@ -48,9 +50,11 @@ def compile(model, example, mesh=None, loss=None, targets=None, folder=None, ppo
         folder = kept.name
     os.makedirs(folder, exist_ok=True)
     archive, text, weights, executable = (os.path.join(folder, name) for name in ("model.pt2", "model.mlir", "model.safetensors", "train"))
+    if isinstance(batch_dim, dict):
+        batch_dim = [f"{name}={dim}" for name, dim in batch_dim.items()]
     arguments = ((), dict(example)) if isinstance(example, dict) else (tuple(example), None)
     torch.export.save(torch.export.export(model, *arguments), archive)
-    run([binary, "import", archive, "-o", text, *spell_flags({"loss": loss, "targets": targets})])
+    run([binary, "import", archive, "-o", text, *spell_flags({"loss": loss, "targets": targets, "batch_dim": batch_dim})])
     run([binary, "compile", text, "-o", executable, *spell_flags({"mesh": mesh, **flags})])
     return Training(os.path.abspath(executable), os.path.abspath(weights), kept)
 

@@ -20,10 +20,17 @@ struct StoredTensor;
 /// The loss that is added to a graph that has none.
 enum class ImportLoss { None, CrossEntropy, Mse, Bce };
 
+/// Which dimension of an input is the batch.
+struct BatchDim {
+  std::string input; ///< empty: of each input that has the dimension
+  int64_t dim = 0;
+};
+
 struct ImportOptions {
   std::string path; ///< of the archive
   ImportLoss loss = ImportLoss::None;
   std::string targets = "targets"; ///< the input that `loss` adds
+  std::vector<BatchDim> batchDims; ///< of the others it is the first
   /// Only look whether all ops are supported: no module is made.
   bool onlyChecks = false;
 };
@@ -32,6 +39,8 @@ struct ImportOptions {
 struct ImportedInput {
   std::string name;
   RankedTensorType type;
+  RankedTensorType exported; ///< its dimensions as forward takes them
+  bool isBatchFirst = true;
 };
 
 /// A parameter of the model, and where its initial value is.
@@ -49,6 +58,12 @@ public:
   ImportedModel &operator=(ImportedModel &&);
 
   OwningOpRef<ModuleOp> module;
+  /// The model of the same export with a batch of other rows, if a Dim names
+  /// the batch: markFixedBatch (Driver/FixedBatch.h) compares them. Its
+  /// parameters have no initial values. Null where the archive does not say
+  /// how all sizes depend on the batch.
+  OwningOpRef<ModuleOp> resized;
+  bool hasBatchSymbol = false;
   std::vector<ImportedInput> inputs;
   std::vector<ImportedParameter> parameters;
   std::string torchVersion;

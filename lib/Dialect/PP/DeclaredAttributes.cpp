@@ -2,6 +2,7 @@
 
 #include "ppopt/Dialect/PP/DeclaredAttributes.h"
 
+#include "ppopt/Dialect/PP/FixedBatch.h"
 #include "ppopt/Dialect/PP/PP.h"
 #include "ppopt/Support/NearestNames.h"
 
@@ -65,6 +66,8 @@ static constexpr Declaration kDeclarations[] = {
      kSharding, /*inModels=*/true},
     {kAliasesAttr, kOperation, isOf<ParamOp, ParamDeclOp>, areStrings,
      "a list of strings", /*inModels=*/true},
+    {kFixedBatchAttr, kOperation, isOf<func::FuncOp>, isValue<StringAttr>,
+     "a string", /*inModels=*/true},
     {kThresholdsAttr, kOperation, isOf<ModuleOp>, isValue<DictionaryAttr>,
      "a dictionary", /*inModels=*/true},
     {kDeviceAttr, kOperation, isOf<ModuleOp>, isValue<DictionaryAttr>,

@@ -7,6 +7,7 @@
 
 #include "AxisNarrowing.h"
 
+#include "ppopt/Dialect/PP/FixedBatch.h"
 #include "ppopt/Dialect/PP/RandomKey.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Generation/Generation.h"
@@ -455,6 +456,11 @@ struct MakeGenerator : pp::impl::MakeGeneratorBase<MakeGenerator> {
     FailureOr<PlanOp> plan = findPlan(getOperation());
     if (failed(entry) || failed(plan))
       return signalPassFailure();
+    if (auto where = (*entry)->getAttrOfType<StringAttr>(kFixedBatchAttr)) {
+      entry->emitError("computes with the number of its rows at ")
+          << where.getValue() << ", and text is generated for one row";
+      return signalPassFailure();
+    }
     GeneratorBuilder generator(*entry);
     if (failed(generator.run()))
       return signalPassFailure();

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/FixedBatch.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
@@ -22,6 +23,8 @@ using namespace mlir::pp;
 static std::string whyNotByRows(func::FuncOp entry, int64_t rows) {
   if (rows == 1)
     return "a batch has one row, so that nothing tells rows from batches";
+  if (auto where = entry->getAttrOfType<StringAttr>(kFixedBatchAttr))
+    return where.str() + ": it computes with the number of a batch's rows";
   std::string why;
   auto explain = [&](Location loc, const std::string &text) {
     std::string source = spellSource(loc);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/FixedBatch.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
@@ -66,6 +67,13 @@ struct ResizeBatch : pp::impl::ResizeBatchBase<ResizeBatch> {
     int64_t rowCount = global / count;
     if (rowCount == *old)
       return;
+    if (auto where = (*entry)->getAttrOfType<StringAttr>(kFixedBatchAttr)) {
+      entry->emitError("computes with the number of its rows, ")
+          << *old << ", at " << where.getValue() << " and cannot have "
+          << rowCount << ": export the model with an example of " << rowCount
+          << " rows";
+      return signalPassFailure();
+    }
     ShardingPropagation propagation(
         *entry, ShardingAxes(getRowAxis(&getContext(), *old)));
     propagation.isResize = true;
