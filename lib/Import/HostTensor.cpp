@@ -247,19 +247,21 @@ HostTensor HostTensor::cast(Dtype to) const {
 
 HostTensor HostTensor::collapse() const {
   Shape distinct = shape;
+  // First those that need no look at the elements: they may have any size.
+  for (auto [size, stride] : zip_equal(distinct, strides))
+    if (stride == 0 && size > 1)
+      size = 1;
   for (int64_t dim = 0; dim < getRank(); ++dim) {
     if (distinct[dim] <= 1)
       continue;
     bool repeats = true;
-    if (strides[dim] != 0)
-      forEachIndex(distinct, [&](ArrayRef<int64_t> index) {
-        Shape first(index);
-        first[dim] = 0;
-        Scalar one = get(index), other = get(first);
-        repeats &=
-            one.integer == other.integer &&
-            bit_cast<uint64_t>(one.real) == bit_cast<uint64_t>(other.real);
-      });
+    forEachIndex(distinct, [&](ArrayRef<int64_t> index) {
+      Shape first(index);
+      first[dim] = 0;
+      Scalar one = get(index), other = get(first);
+      repeats &= one.integer == other.integer &&
+                 bit_cast<uint64_t>(one.real) == bit_cast<uint64_t>(other.real);
+    });
     if (repeats)
       distinct[dim] = 1;
   }

@@ -9,10 +9,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Path.h"
-
-#include <unistd.h>
 
 using namespace llvm;
 using namespace ppopt;
@@ -101,13 +98,6 @@ static void printRecipe(const ImportedModel &model, StringRef file,
          << "DATA.safetensors has a tensor with all rows for each input.\n";
 }
 
-/// MLIR ends the process where a type cannot be inferred; the op's own error is
-/// printed by then.
-static void endContradiction(void *, const char *, bool) {
-  errs() << "error: the archive contradicts itself: save it again\n";
-  _exit(1);
-}
-
 static int runImport(const Arguments &arguments, const DriverSetup &) {
   mlir::MLIRContext context;
   context.printOpOnDiagnostic(false);
@@ -120,7 +110,6 @@ static int runImport(const Arguments &arguments, const DriverSetup &) {
   options.loss = findLoss(arguments.get("loss"));
   options.targets = arguments.get("targets").str();
   options.onlyChecks = arguments.has("list-unsupported");
-  ScopedFatalErrorHandler handler(endContradiction);
   mlir::FailureOr<ImportedModel> model =
       mlir::pp::importModel(&context, options);
   if (failed(model))
