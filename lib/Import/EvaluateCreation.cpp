@@ -22,6 +22,8 @@ static Results splat(OpCall &call, ArrayRef<int64_t> shape, Scalar value) {
 }
 
 template <int value> static Results sized(OpCall &call) {
+  for (StringRef layout : {"stride", "physical_layout"})
+    call.has(layout); // no element depends on it
   return splat(call, call.integers("size"), {value, value});
 }
 
@@ -193,6 +195,7 @@ static Results keep(OpCall &call) { return {constant(call, "self")}; }
 
 static Results castToResult(OpCall &call) {
   const HostTensor &self = constant(call, "self");
+  call.has("other"); // to.other, type_as: the result's type is known
   if (call.failed())
     return {};
   return {self.cast(call.result().type)};

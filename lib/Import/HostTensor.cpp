@@ -22,6 +22,7 @@ static double roundBy(const fltSemantics &semantics, double value) {
   return rounded.convertToDouble();
 }
 
+/// As PyTorch, which makes 16-bit floats of float32: twice rounded.
 double pt2::roundTo(Dtype type, double value) {
   switch (type) {
   case Dtype::f64:
@@ -29,9 +30,9 @@ double pt2::roundTo(Dtype type, double value) {
   case Dtype::f32:
     return float(value);
   case Dtype::f16:
-    return roundBy(APFloat::IEEEhalf(), value);
+    return roundBy(APFloat::IEEEhalf(), float(value));
   case Dtype::bf16:
-    return roundBy(APFloat::BFloat(), value);
+    return roundBy(APFloat::BFloat(), float(value));
   default:
     llvm_unreachable("not a float type");
   }
