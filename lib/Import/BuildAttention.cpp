@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
+#include "EvaluateConstants.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -111,9 +112,12 @@ Values buildAttention(OpCall &call, Emitter &emit) {
   k = withFourDims(emit, k);
   v = withFourDims(emit, v);
   int64_t heads = Emitter::shapeOf(q)[1];
-  if (Emitter::shapeOf(k)[1] != heads &&
-      (!call.flag("enable_gqa", false) ||
-       heads % Emitter::shapeOf(k)[1] != 0)) {
+  auto serves = [&](Value x) {
+    int64_t own = Emitter::shapeOf(x)[1];
+    return own == heads ||
+           (own > 0 && heads % own == 0 && call.flag("enable_gqa", false));
+  };
+  if (!serves(k) || !serves(v)) {
     call.fail("has " + Twine(heads) + " heads of queries and " +
               Twine(Emitter::shapeOf(k)[1]) + " of keys");
     return {};
@@ -125,11 +129,12 @@ Values buildAttention(OpCall &call, Emitter &emit) {
       call.number("scale", 1 / std::sqrt(double(Emitter::shapeOf(q)[3])));
   MaskForm form = isCausal ? MaskForm::Causal : MaskForm::All;
   if (mask && mask->constant) {
+    if (!fits(call, mask->shape, mask->shape))
+      return {};
     form = recogniseMask(*mask->constant);
   } else if (mask) {
     form = MaskForm::Other;
   }
-  HostTensor lower(Dtype::boolean, {positions, keys});
   Tensor ownMask;
   bool isPlain = form == MaskForm::Other || dropout > 0 ||
                  (form == MaskForm::Causal && positions != keys);
@@ -144,6 +149,9 @@ Values buildAttention(OpCall &call, Emitter &emit) {
       emit.scale(emit.matmul(q, emit.transpose(k, {0, 1, 3, 2})), scale);
   Value probabilities;
   if (form == MaskForm::Causal) {
+    if (!fits(call, {positions, keys}, {positions, keys}))
+      return {};
+    HostTensor lower(Dtype::boolean, {positions, keys});
     HostTensor::forEachIndex({positions, keys}, [&](ArrayRef<int64_t> index) {
       lower.set(index, {0, index[1] <= index[0]});
     });

@@ -288,8 +288,7 @@ std::vector<Value> pt2::buildEinsum(OpCall &call, Emitter &emit) {
     call.fail("multiplies booleans; cast its operands to a float");
   SmallVector<Value> values;
   for (const Tensor *tensor : call.tensors("tensors"))
-    if (tensor)
-      values.push_back(emit.castTo(emit.value(*tensor), type));
+    values.push_back(emit.castTo(emit.value(*tensor), type));
   if (values.empty())
     call.fail("has no operands");
   if (call.failed())

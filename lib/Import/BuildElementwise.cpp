@@ -299,8 +299,12 @@ Values buildLogSigmoid(OpCall &call, Emitter &emit) {
 
 Values buildGlu(OpCall &call, Emitter &emit) {
   Value x = emit.operand(call, "self", call.result().type);
-  int64_t dim = call.dim("dim", Emitter::rankOf(x), -1),
-          half = call.result().shape[dim];
+  int64_t dim = call.dim("dim", Emitter::rankOf(x), -1);
+  if (Emitter::rankOf(x) == 0) {
+    call.fail("halves a number");
+    return {};
+  }
+  int64_t half = Emitter::shapeOf(x)[dim] / 2;
   Value a = emit.sliceDim(x, dim, 0, half),
         b = emit.sliceDim(x, dim, half, half);
   return {emit.mul(a, emit.make<SigmoidOp>(b))};
@@ -365,7 +369,8 @@ Values buildIsNan(OpCall &call, Emitter &emit) {
 Values buildIsInf(OpCall &call, Emitter &emit) {
   Dtype type = call.tensor("self").type;
   if (!pt2::isFloat(type))
-    return {emit.constant(HostTensor(Dtype::boolean, call.result().shape))};
+    return {emit.constant(
+        HostTensor::splat(Dtype::boolean, call.result().shape, {}))};
   Value x = emit.make<AbsOp>(emit.value(call.tensor("self")));
   return {emit.compare(ComparePredicate::Eq, x, emit.number(type, INFINITY))};
 }

@@ -9,6 +9,8 @@
 
 #include "BuildIndexed.h"
 
+#include "EvaluateConstants.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -215,6 +217,8 @@ Index pt2::readIndex(OpCall &call, Emitter &emit, const Tensor &tensor,
     return index;
   }
   if (tensor.constant) {
+    if (!fits(call, tensor.shape, tensor.shape))
+      return index;
     HostTensor wrapped(Dtype::i64, tensor.shape);
     HostTensor::forEachIndex(tensor.shape, [&](ArrayRef<int64_t> at) {
       int64_t id = tensor.constant->getInteger(at);
@@ -299,7 +303,7 @@ static bool countsRows(const Index &index, int64_t rows) {
 /// come first.
 static Results buildIndex(OpCall &call, Emitter &emit) {
   const Tensor &self = call.tensor("self");
-  std::vector<const Tensor *> tensors = call.tensors("indices");
+  std::vector<const Tensor *> tensors = call.optionalTensors("indices");
   Shape dims;
   SmallVector<Index> indices;
   Shape shape;
@@ -314,9 +318,13 @@ static Results buildIndex(OpCall &call, Emitter &emit) {
     ArrayRef<int64_t> own = tensor->shape;
     if (own.size() > shape.size())
       shape.insert(shape.begin(), own.size() - shape.size(), 1);
-    for (size_t i = 1; i <= own.size(); ++i)
-      if (own[own.size() - i] != 1)
-        shape[shape.size() - i] = own[own.size() - i];
+    for (size_t i = 1; i <= own.size(); ++i) {
+      int64_t size = own[own.size() - i], &known = shape[shape.size() - i];
+      if (size != 1 && known != 1 && size != known)
+        call.fail("has indices that do not broadcast together");
+      if (size != 1)
+        known = size;
+    }
   }
   if (tensors.size() > self.shape.size())
     call.fail("has more indices than dimensions");

@@ -46,6 +46,10 @@ Values buildMatmul(OpCall &call, Emitter &emit) {
 Values buildOuter(OpCall &call, Emitter &emit) {
   Value a = emit.value(call.tensor("self")),
         b = emit.value(call.tensor("vec2"));
+  if (Emitter::rankOf(a) != 1 || Emitter::rankOf(b) != 1) {
+    call.fail("takes the outer product of tensors that are no vectors");
+    return {};
+  }
   return {emit.mul(emit.reshape(a, {Emitter::shapeOf(a)[0], 1}),
                    emit.reshape(b, {1, Emitter::shapeOf(b)[0]}))};
 }
@@ -105,6 +109,10 @@ std::string whyNoPatches(OpCall &call, ArrayRef<int64_t> kernel, int64_t dims) {
 Values buildConvolution(OpCall &call, Emitter &emit) {
   Value x = emit.value(call.tensor("input")),
         weight = emit.value(call.tensor("weight"));
+  if (Emitter::rankOf(weight) < 2) {
+    call.fail("has a weight without channels");
+    return {};
+  }
   ArrayRef<int64_t> kernel = Emitter::shapeOf(weight).drop_front(2);
   int64_t dims = kernel.size(), rank = Emitter::rankOf(x);
   if (std::string why = whyNoPatches(call, kernel, dims);
@@ -116,6 +124,13 @@ Values buildConvolution(OpCall &call, Emitter &emit) {
     return {};
   }
   Shape in(Emitter::shapeOf(x)), out = call.result().shape, cut = in, split;
+  bool isWhole = int64_t(out.size()) == rank;
+  for (int64_t i = 0; isWhole && i < dims; ++i)
+    isWhole = kernel[i] > 0 && out[2 + i] == in[2 + i] / kernel[i];
+  if (!isWhole) {
+    call.fail("makes a number of patches that its input does not have");
+    return {};
+  }
   int64_t channels = in[1], window = channels, patches = 1;
   split.append({in[0], channels});
   Shape perm = {0};

@@ -156,7 +156,7 @@ static Results buildGroupNorm(OpCall &call, Emitter &emit) {
                        : call.integer("num_groups");
   double eps = readEps(call, 1e-5);
   Dtype type = statisticsType(commonType(call));
-  if (groups < 1 || shape[1] % groups != 0)
+  if (groups < 1 || shape[0] < 1 || shape[1] % groups != 0)
     call.fail("cuts " + Twine(shape[1]) + " channels into " + Twine(groups) +
               " groups");
   if (call.failed())

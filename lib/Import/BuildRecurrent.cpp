@@ -186,12 +186,14 @@ static Recurrence readRecurrence(OpCall &call) {
     return net;
   }
   int64_t steps = input.shape[net.isBatchFirst ? 1 : 0];
-  if (steps > kMostSteps)
+  if (steps < 1 || steps > kMostSteps)
     call.fail("has " + Twine(steps) +
               " steps, and a recurrent layer is "
               "unrolled up to " +
               Twine(kMostSteps) + "; cut the sequence");
-  if (net.layers < 1 || !(net.dropout >= 0 && net.dropout < 1))
+  constexpr int64_t mostLayers = 1024;
+  if (net.layers < 1 || net.layers > mostLayers ||
+      !(net.dropout >= 0 && net.dropout < 1))
     call.fail("has " + Twine(net.layers) + " layers and a dropout of " +
               std::to_string(net.dropout));
   return net;
@@ -206,8 +208,7 @@ static std::vector<const Tensor *> readStates(OpCall &call,
   if (states.size() != (net.cell == Cell::Lstm ? 2 : 1))
     call.fail("has " + Twine(states.size()) + " initial states");
   for (const Tensor *state : states)
-    if (!state || state->getRank() != 3 ||
-        state->shape[0] != net.layers * net.directions)
+    if (state->getRank() != 3 || state->shape[0] != net.layers * net.directions)
       call.fail("has initial states of another shape than [layers × "
                 "directions, batch, width]");
   return states;
@@ -220,7 +221,7 @@ static std::vector<Weights> readWeights(OpCall &call, Emitter &emit,
   bool hasBiases = call.flag("has_biases", true);
   size_t each = hasBiases ? 4 : 2;
   size_t count = net.layers * net.directions;
-  if (params.size() != each * count || llvm::is_contained(params, nullptr)) {
+  if (params.size() != each * count) {
     call.fail("has " + Twine(params.size()) + " weights where " +
               Twine(each * count) +
               " are expected; projections (proj_size) are not supported");
@@ -238,6 +239,10 @@ static std::vector<Weights> readWeights(OpCall &call, Emitter &emit,
     Weights layer{emit.value(*params[i]), emit.value(*params[i + 1]), nullptr,
                   nullptr};
     if (hasBiases) {
+      if (params[i + 2]->getRank() != 1 || params[i + 3]->getRank() != 1) {
+        call.fail("has biases that are no vectors");
+        return weights;
+      }
       layer.inputBias = emit.value(*params[i + 2]);
       layer.hiddenBias = emit.value(*params[i + 3]);
     }

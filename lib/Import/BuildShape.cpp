@@ -1,9 +1,11 @@
 //===- BuildShape.cpp - Ops that move elements ----------------------------===//
 
 #include "Emitter.h"
+#include "EvaluateConstants.h"
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <limits>
 #include <numeric>
 
 using namespace llvm;
@@ -148,11 +150,11 @@ Values buildSlice(OpCall &call, Emitter &emit) {
 Values buildNarrow(OpCall &call, Emitter &emit) {
   Value x = operandOf(call, emit);
   int64_t dim = call.dim("dim", Emitter::rankOf(x)),
-          size = Emitter::shapeOf(x)[dim], begin = call.integer("start"),
-          length = call.integer("length");
+          size = Emitter::rankOf(x) == 0 ? 0 : Emitter::shapeOf(x)[dim],
+          begin = call.integer("start"), length = call.integer("length");
   if (begin < 0)
     begin += size;
-  if (begin < 0 || length < 1 || begin + length > size) {
+  if (begin < 0 || begin > size || length < 1 || length > size - begin) {
     call.fail("takes " + Twine(length) + " elements from " + Twine(begin) +
               " on of " + Twine(size));
     return {};
@@ -171,8 +173,14 @@ Values buildDiagonal(OpCall &call, Emitter &emit) {
     if (dim != row && dim != column)
       perm.push_back(dim);
   perm.append({row, column});
-  if (row == column || int64_t(perm.size()) != rank) {
+  if (row == column || int64_t(perm.size()) != rank ||
+      int64_t(call.result().shape.size()) != rank - 1) {
     call.fail("takes a diagonal of one dimension");
+    return {};
+  }
+  if (offset < -Emitter::shapeOf(x)[row] ||
+      offset > Emitter::shapeOf(x)[column]) {
+    call.fail("takes a diagonal that is outside of its tensor");
     return {};
   }
   x = emit.transpose(x, perm);
@@ -207,6 +215,10 @@ Values buildSplit(OpCall &call, Emitter &emit) {
   Values parts;
   for (unsigned i = 0; i < call.getResults(); ++i) {
     const Shape &shape = call.result(i).shape;
+    if (int64_t(shape.size()) != Emitter::rankOf(x) - unbinds) {
+      call.fail("makes parts of another rank than its tensor");
+      return {};
+    }
     int64_t size = unbinds ? 1 : shape[dim];
     if (begin + size > Emitter::shapeOf(x)[dim]) {
       call.fail("makes parts that are larger than its tensor");
@@ -231,6 +243,10 @@ Values buildCat(OpCall &call, Emitter &emit) {
                      : emit.castTo(tensor->value, meta.type);
     if (stacks) {
       Shape shape(tensor->shape);
+      if (shape.size() + 1 != meta.shape.size()) {
+        call.fail("stacks tensors of another rank than its result");
+        return {};
+      }
       shape.insert(shape.begin() + dim, 1);
       part = emit.reshape(part, shape);
     }
@@ -244,6 +260,10 @@ Values buildStackOf(OpCall &call, Emitter &emit) {
   const TensorMeta &meta = call.result();
   bool isColumn = call.getOp().contains("column_stack"),
        isVertical = call.getOp().contains("vstack");
+  if (meta.shape.empty()) {
+    call.fail("makes a number of tensors");
+    return {};
+  }
   int64_t rank = meta.shape.size(), dim = isVertical || rank == 1 ? 0 : 1;
   Values parts;
   for (const Tensor *tensor : call.tensors("tensors")) {
@@ -260,6 +280,11 @@ Values buildRepeat(OpCall &call, Emitter &emit) {
   Value x = operandOf(call, emit);
   const Shape &to = call.result().shape;
   Shape from(Emitter::shapeOf(x));
+  if (from.size() > to.size() || llvm::is_contained(from, 0)) {
+    call.fail("repeats a tensor of more dimensions than its result, or an "
+              "empty one");
+    return {};
+  }
   from.insert(from.begin(), to.size() - from.size(), 1);
   // [a, b] as [1, a, 1, b], repeated along the new dimensions.
   Shape spread, repeated;
@@ -277,6 +302,10 @@ Values buildRepeatInterleave(OpCall &call, Emitter &emit) {
   if (!call.has("dim"))
     x = emit.reshape(x, {countElements(Emitter::shapeOf(x))});
   int64_t dim = call.dim("dim", Emitter::rankOf(x), 0);
+  if (Emitter::rankOf(x) == 0) {
+    call.fail("repeats along a dimension of a number");
+    return {};
+  }
   Shape spread(Emitter::shapeOf(x));
   spread.insert(spread.begin() + dim + 1, 1);
   Shape repeated = spread;
@@ -295,6 +324,12 @@ Values buildPad(OpCall &call, Emitter &emit) {
   Value x = operandOf(call, emit);
   Shape amounts = call.integers("pad"), shape(Emitter::shapeOf(x));
   int64_t rank = shape.size();
+  if (int64_t(amounts.size()) > 2 * rank ||
+      llvm::is_contained(amounts, std::numeric_limits<int64_t>::min())) {
+    call.fail("pads more dimensions than its tensor has, or by an impossible "
+              "amount");
+    return {};
+  }
   double value = call.number("value", 0);
   Shape begins(rank, 0), sizes = shape, offsets(rank, 0);
   const Shape &to = call.result().shape;
@@ -311,6 +346,8 @@ Values buildPad(OpCall &call, Emitter &emit) {
   Value padded = emit.make<PadOp>(emit.tensorType(type, to), x, offsets);
   if (value == 0)
     return {padded};
+  if (!fits(call, to, to))
+    return {};
   HostTensor mask(Dtype::boolean, to);
   HostTensor::forEachIndex(to, [&](ArrayRef<int64_t> index) {
     bool isInside = true;
@@ -328,6 +365,10 @@ Values buildTriangle(OpCall &call, Emitter &emit) {
   ArrayRef<int64_t> shape = Emitter::shapeOf(x);
   int64_t diagonal = call.integer("diagonal", 0);
   bool isLower = call.getOp().contains("tril");
+  if (shape.size() < 2)
+    call.fail("takes a triangle of a vector");
+  if (call.failed() || !fits(call, shape.take_back(2), shape.take_back(2)))
+    return {};
   HostTensor keeps(Dtype::boolean, shape.take_back(2));
   HostTensor::forEachIndex(shape.take_back(2), [&](ArrayRef<int64_t> index) {
     int64_t distance = index[1] - index[0];
@@ -352,6 +393,10 @@ Values buildRoll(OpCall &call, Emitter &emit) {
               Twine(shifts.size()) + " numbers");
     return {};
   }
+  if (llvm::is_contained(Emitter::shapeOf(x), 0) || Emitter::rankOf(x) == 0) {
+    call.fail("rolls a number or an empty tensor");
+    return {};
+  }
   for (auto [shift, named] : zip_equal(shifts, dims)) {
     int64_t dim = call.wrapDim(named, Emitter::rankOf(x)),
             size = Emitter::shapeOf(x)[dim];
@@ -368,6 +413,8 @@ Values buildRoll(OpCall &call, Emitter &emit) {
 Values buildFlip(OpCall &call, Emitter &emit) {
   Value x = operandOf(call, emit);
   constexpr int64_t most = 256;
+  if (Emitter::rankOf(x) == 0)
+    return {x};
   for (int64_t named : call.integers("dims")) {
     int64_t dim = call.wrapDim(named, Emitter::rankOf(x)),
             size = Emitter::shapeOf(x)[dim];

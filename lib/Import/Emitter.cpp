@@ -2,7 +2,9 @@
 
 #include "Emitter.h"
 
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
 using namespace mlir;
@@ -51,7 +53,20 @@ Dtype pt2::promote(Dtype one, Dtype other) {
 }
 
 RankedTensorType Emitter::tensorType(Dtype type, ArrayRef<int64_t> shape) {
-  return RankedTensorType::get(shape, elementType(type));
+  ::mlir::Type element = elementType(type);
+  if (!element) {
+    fail("a tensor of " + spell(type).str() + ", which models do not have");
+    element = builder.getF32Type();
+  }
+  constexpr int64_t most = int64_t(1) << 40; // as of any phase
+  int64_t elements = 1;
+  for (int64_t size : shape)
+    if (size < 0 || MulOverflow(elements, size, elements) || elements > most) {
+      fail("a tensor with a size of " + std::to_string(size) +
+           ", which is negative, or with more than 2^40 elements");
+      return RankedTensorType::get(Shape(shape.size(), 1), element);
+    }
+  return RankedTensorType::get(shape, element);
 }
 
 ArrayRef<int64_t> Emitter::shapeOf(Value value) {
@@ -69,6 +84,55 @@ Dtype Emitter::typeOf(Value value) {
   if (type.isInteger(1))
     return Dtype::boolean;
   return type.isInteger(32) ? Dtype::i32 : Dtype::i64;
+}
+
+//===----------------------------------------------------------------------===//
+// Creation
+//===----------------------------------------------------------------------===//
+
+/// Returns the diagnostics of `run` as one text.
+static std::string collectDiagnostics(MLIRContext *context,
+                                      llvm::function_ref<void()> run) {
+  std::string text;
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      text += (text.empty() ? "" : "; ") + diagnostic.str();
+  });
+  run();
+  return text;
+}
+
+static LogicalResult inferTypes(OperationState &state,
+                                std::optional<Location> where) {
+  MLIRContext *context = state.getContext();
+  state.types.clear();
+  return state.name.getInterface<InferTypeOpInterface>()->inferReturnTypes(
+      context, where, state.operands, state.attributes.getDictionary(context),
+      state.getRawProperties(), state.regions, state.types);
+}
+
+/// The type of the operand of the largest rank: that of most results.
+static ::mlir::Type largestType(Builder &builder, ValueRange operands) {
+  ::mlir::Type largest = RankedTensorType::get({}, builder.getF32Type());
+  for (Value operand : operands)
+    if (Emitter::rankOf(operand) >= cast<RankedTensorType>(largest).getRank())
+      largest = operand.getType();
+  return largest;
+}
+
+Value Emitter::create(OperationState &state, bool infers) {
+  MLIRContext *context = state.getContext();
+  if (infers && failed(inferTypes(state, std::nullopt))) {
+    fail(collectDiagnostics(context, [&] { (void)inferTypes(state, loc); }));
+    return UnrealizedConversionCastOp::create(
+               builder, loc, largestType(builder, state.operands), ValueRange())
+        .getResult(0);
+  }
+  Operation *op = builder.create(state);
+  if (std::string why = collectDiagnostics(context, [&] { (void)verify(op); });
+      !why.empty())
+    fail(std::move(why));
+  return op->getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,7 +173,7 @@ Value Emitter::value(const Tensor &tensor) {
 }
 
 Value Emitter::number(Dtype type, double value) {
-  return constant(HostTensor::splat(type, {}, {value, int64_t(value)}));
+  return constant(HostTensor::splat(Dtype::f64, {}, {value, 0}).cast(type));
 }
 
 Value Emitter::operand(OpCall &call, StringRef name, Dtype type) {
@@ -171,6 +235,10 @@ Value Emitter::sliceDim(Value value, int64_t dim, int64_t begin, int64_t size) {
 }
 
 Value Emitter::concat(ArrayRef<Value> values, int64_t dim) {
+  if (values.empty()) {
+    fail("nothing is joined");
+    return number(Dtype::f32, 0);
+  }
   if (values.size() == 1)
     return values.front();
   return make<ConcatOp>(ValueRange(values), uint64_t(dim));
@@ -221,6 +289,10 @@ static Value swappedOperand(Value value) {
 
 Value Emitter::matmul(Value lhs, Value rhs) {
   int64_t left = rankOf(lhs), right = rankOf(rhs);
+  if (left == 0 || right == 0) {
+    fail("a matmul of a number");
+    return lhs;
+  }
   // A vector on the left is a row, one on the right a column.
   if (left == 1 || right == 1) {
     Value a = left == 1 ? reshape(lhs, {1, shapeOf(lhs)[0]}) : lhs;

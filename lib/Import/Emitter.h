@@ -9,13 +9,17 @@
 
 #include "mlir/IR/Builders.h"
 
+#include <utility>
+
 namespace mlir::pp::pt2 {
 
 /// Returns the type of PyTorch's promotion of two types.
 Dtype promote(Dtype one, Dtype other);
 
 /// Creates ops at the end of the model's entry, with the location of the node
-/// that they are for.
+/// that they are for. An op that its operands do not allow is an error, of
+/// which the first is kept; a value with a type like the op's stands for its
+/// result.
 class Emitter {
 public:
   explicit Emitter(OpBuilder &builder)
@@ -24,10 +28,27 @@ public:
   OpBuilder &getBuilder() { return builder; }
   void setLoc(Location where) { loc = where; }
 
-  /// Creates an op with one result, whose arguments are those of its builder.
+  /// Creates an op, whose arguments are those of its builder, and returns its
+  /// first result.
   template <typename Op, typename... Args> Value make(Args &&...args) {
-    return Op::create(builder, loc, std::forward<Args>(args)...)->getResult(0);
+    OperationState state(loc, Op::getOperationName());
+    // Builders that infer types end the process where they cannot.
+    constexpr bool infers =
+        Op::template hasTrait<InferTypeOpInterface::Trait>() &&
+        !takesTypeFirst<Args...>;
+    if constexpr (infers) {
+      SmallVector<Type, 2> later(
+          Op::template hasTrait<OpTrait::OneResult>() ? 1 : 2,
+          builder.getNoneType());
+      Op::build(builder, state, TypeRange(later), std::forward<Args>(args)...);
+    } else {
+      Op::build(builder, state, std::forward<Args>(args)...);
+    }
+    return create(state, infers);
   }
+
+  /// The first error since the last call; empty if there was none.
+  std::string takeError() { return std::exchange(error, {}); }
 
   /// Returns the element type of a model; null for types that models lack.
   Type elementType(Dtype type);
@@ -75,10 +96,19 @@ public:
   static Dtype typeOf(Value value);
 
 private:
+  template <typename First, typename... Rest>
+  static constexpr bool takesTypeFirst = std::is_convertible_v<First, Type>;
+
+  Value create(OperationState &state, bool infers);
   Value wholeConstant(const HostTensor &tensor);
+  void fail(std::string message) {
+    if (error.empty())
+      error = std::move(message);
+  }
 
   OpBuilder &builder;
   Location loc;
+  std::string error;
 };
 
 /// Makes the ops of one node, of which a tensor at least is no constant.

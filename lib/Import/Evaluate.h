@@ -76,11 +76,6 @@ Dtype promote(OpCall &call, llvm::ArrayRef<llvm::StringRef> names);
 
 /// "[2, 3]".
 std::string spellShape(llvm::ArrayRef<int64_t> shape);
-/// Whether a tensor is small enough to be computed. `distinct` has the size 1
-/// in dimensions along which all elements are the same. An error of the call
-/// otherwise.
-bool fits(OpCall &call, llvm::ArrayRef<int64_t> shape,
-          llvm::ArrayRef<int64_t> distinct);
 /// Whether the call may do that many steps of work; an error otherwise.
 bool affords(OpCall &call, llvm::ArrayRef<int64_t> sizes);
 /// The dimensions along which all elements are the same.

@@ -27,6 +27,12 @@ bool readsShapes(llvm::StringRef op);
 /// The names of all ops that are computed, sorted.
 std::vector<llvm::StringRef> listEvaluated();
 
+/// Whether a tensor is small enough to be computed. `distinct` has the size 1
+/// in dimensions along which all elements are the same. An error of the call
+/// otherwise.
+bool fits(OpCall &call, llvm::ArrayRef<int64_t> shape,
+          llvm::ArrayRef<int64_t> distinct);
+
 } // namespace mlir::pp::pt2
 
 #endif // PPOPT_LIB_IMPORT_EVALUATECONSTANTS_H

@@ -22,6 +22,8 @@ static Results splat(OpCall &call, ArrayRef<int64_t> shape, Scalar value) {
 }
 
 template <int value> static Results sized(OpCall &call) {
+  for (StringRef layout : {"stride", "physical_layout"})
+    call.has(layout); // no element depends on it
   return splat(call, call.integers("size"), {value, value});
 }
 

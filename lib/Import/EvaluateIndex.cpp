@@ -121,7 +121,7 @@ static Results indexBy(OpCall &call, const HostTensor &self,
 
 static SmallVector<std::optional<HostTensor>> readIndices(OpCall &call) {
   SmallVector<std::optional<HostTensor>> indices;
-  for (const Tensor *tensor : call.tensors("indices"))
+  for (const Tensor *tensor : call.optionalTensors("indices"))
     indices.push_back(tensor ? tensor->constant : std::nullopt);
   return indices;
 }

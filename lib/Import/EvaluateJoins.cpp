@@ -54,10 +54,7 @@ Results pt2::concatenate(OpCall &call, ArrayRef<HostTensor> tensors,
 static SmallVector<HostTensor> joined(OpCall &call) {
   SmallVector<HostTensor> tensors;
   for (const Tensor *tensor : call.tensors("tensors"))
-    if (tensor)
-      tensors.push_back(*tensor->constant);
-    else
-      call.fail("joins None");
+    tensors.push_back(*tensor->constant);
   if (tensors.empty())
     call.fail("joins no tensors");
   return tensors;

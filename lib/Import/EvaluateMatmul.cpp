@@ -97,7 +97,15 @@ static Results outer(OpCall &call) {
               " and " + spellShape(right.getShape()));
   if (call.failed())
     return {};
-  return multiply(call, insertDim(left, 1), insertDim(right, 0));
+  // No sum, whose zeros are positive.
+  Dtype type = call.result().type;
+  return elementwise(
+      call, type,
+      {insertDim(left, 1).cast(type), insertDim(right, 0).cast(type)},
+      [](ArrayRef<Scalar> x) {
+        return Scalar{x[0].real * x[1].real,
+                      int64_t(uint64_t(x[0].integer) * uint64_t(x[1].integer))};
+      });
 }
 
 ArrayRef<EvaluatedOp> pt2::getMatmulOps() {

@@ -166,6 +166,7 @@ static Results sortLines(OpCall &call, int64_t dim, int64_t size,
 }
 
 template <bool withValues> static Results sort(OpCall &call) {
+  call.flag("stable", true); // it always is
   const HostTensor &self = constant(call, "self");
   int64_t dim = call.dim("dim", self.getRank(), -1);
   return sortLines(call, dim, sizeAlong(self, dim),

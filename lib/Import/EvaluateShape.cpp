@@ -106,8 +106,6 @@ static Results expandAs(OpCall &call) {
 static Results broadcastTensors(OpCall &call) {
   SmallVector<Shape> shapes;
   std::vector<const Tensor *> tensors = call.tensors("tensors");
-  if (llvm::is_contained(tensors, nullptr))
-    call.fail("broadcasts None");
   if (call.failed())
     return {};
   for (const Tensor *tensor : tensors)
@@ -127,7 +125,7 @@ static Results meshgrid(OpCall &call) {
   SmallVector<HostTensor> vectors;
   Shape shape;
   for (const Tensor *tensor : call.tensors("tensors")) {
-    if (!tensor || tensor->constant->getRank() > 1)
+    if (tensor->constant->getRank() > 1)
       call.fail("makes a grid of a tensor that is no vector");
     if (call.failed())
       return {};

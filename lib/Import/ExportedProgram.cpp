@@ -476,9 +476,12 @@ void checkStored(const Archive &archive, const StoredTensor &tensor,
     json.fail("ends at byte " + Twine(bytes) + " of its storage '" +
               tensor.path + "', which has " +
               Twine(archive.getSize(tensor.path)));
-  else if (overlaps(meta) && json.get("is_param").asBool())
-    json.fail("has strides by which elements share memory: export a module "
-              "whose parameters are contiguous");
+  else if (overlaps(meta)) {
+    constexpr int64_t mostRepeated = 1 << 24; // which are read one by one
+    if (json.get("is_param").asBool() || elements > mostRepeated)
+      json.fail("has strides by which elements share memory: export a module "
+                "whose parameters and large buffers are contiguous");
+  }
 }
 
 Error readStorages(const Archive &archive, StringRef folder, StringRef model,

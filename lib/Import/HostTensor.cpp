@@ -22,6 +22,7 @@ static double roundBy(const fltSemantics &semantics, double value) {
   return rounded.convertToDouble();
 }
 
+/// As PyTorch, which makes 16-bit floats of float32: twice rounded.
 double pt2::roundTo(Dtype type, double value) {
   switch (type) {
   case Dtype::f64:
@@ -29,9 +30,9 @@ double pt2::roundTo(Dtype type, double value) {
   case Dtype::f32:
     return float(value);
   case Dtype::f16:
-    return roundBy(APFloat::IEEEhalf(), value);
+    return roundBy(APFloat::IEEEhalf(), float(value));
   case Dtype::bf16:
-    return roundBy(APFloat::BFloat(), value);
+    return roundBy(APFloat::BFloat(), float(value));
   default:
     llvm_unreachable("not a float type");
   }
@@ -247,19 +248,21 @@ HostTensor HostTensor::cast(Dtype to) const {
 
 HostTensor HostTensor::collapse() const {
   Shape distinct = shape;
+  // First those that need no look at the elements: they may have any size.
+  for (auto [size, stride] : zip_equal(distinct, strides))
+    if (stride == 0 && size > 1)
+      size = 1;
   for (int64_t dim = 0; dim < getRank(); ++dim) {
     if (distinct[dim] <= 1)
       continue;
     bool repeats = true;
-    if (strides[dim] != 0)
-      forEachIndex(distinct, [&](ArrayRef<int64_t> index) {
-        Shape first(index);
-        first[dim] = 0;
-        Scalar one = get(index), other = get(first);
-        repeats &=
-            one.integer == other.integer &&
-            bit_cast<uint64_t>(one.real) == bit_cast<uint64_t>(other.real);
-      });
+    forEachIndex(distinct, [&](ArrayRef<int64_t> index) {
+      Shape first(index);
+      first[dim] = 0;
+      Scalar one = get(index), other = get(first);
+      repeats &= one.integer == other.integer &&
+                 bit_cast<uint64_t>(one.real) == bit_cast<uint64_t>(other.real);
+    });
     if (repeats)
       distinct[dim] = 1;
   }

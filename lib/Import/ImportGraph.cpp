@@ -112,8 +112,12 @@ static bool isView(StringRef op) {
 
 /// Emits the call's error, or one for an argument that would be ignored.
 LogicalResult GraphImporter::checkCall(const Node &node, const OpCall &call) {
+  std::string contradiction = emit.takeError();
   if (call.failed())
     return error(node) << call.getError();
+  if (!contradiction.empty())
+    return error(node) << "contradicts what its operands make: "
+                       << contradiction << ": save the archive again";
   if (std::string name = call.findIgnoredArgument(); !name.empty())
     return error(node) << "has the argument '" << name
                        << "', which is not supported";
@@ -185,8 +189,10 @@ LogicalResult GraphImporter::replaceInPlace(const Node &node) {
         other.second.storage == storage && readsLeft.lookup(other.first()) > 0)
       return error(node) << "changes a tensor in place of which a view is read "
                             "afterwards: write it out of place";
-  Tensor after = environment.tensors.lookup(node.results.front());
-  environment.tensors.find(self)->second = after;
+  auto after = environment.tensors.find(node.results.front());
+  if (after == environment.tensors.end())
+    return error(node) << "has no result in place of '" << self << "'";
+  environment.tensors.find(self)->second = Tensor(after->second);
   return success();
 }
 

@@ -452,6 +452,8 @@ LogicalResult Importer::run() {
   Value loss = findLoss();
   if (!loss || failed(checkBatchDims()))
     return failure();
+  if (std::string why = emit.takeError(); !why.empty())
+    return error() << "returns what no loss can be made of: " << why;
   func::ReturnOp::create(builder, where, loss);
   entry.setFunctionType(builder.getFunctionType(
       entry.getBody().front().getArgumentTypes(), loss.getType()));

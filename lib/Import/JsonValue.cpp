@@ -84,9 +84,18 @@ StringRef JsonValue::asText() const {
   return "";
 }
 
+bool JsonValue::mayDescend() const {
+  constexpr unsigned deepest = 500;
+  if (depth >= deepest)
+    fail("nests deeper than " + Twine(deepest) + " values");
+  return depth < deepest;
+}
+
 void JsonValue::forEach(function_ref<void(const JsonValue &)> read) const {
   if (!json->is_array())
     return fail("is not a list");
+  if (!mayDescend())
+    return;
   for (size_t i = 0; i < json->size(); ++i)
     read(JsonValue(document, &(*json)[i], this, "", i));
 }
@@ -95,6 +104,8 @@ void JsonValue::forEachField(
     function_ref<void(StringRef, const JsonValue &)> read) const {
   if (!json->is_object())
     return fail("is not an object");
+  if (!mayDescend())
+    return;
   for (const auto &[key, value] : json->items())
     read(key, JsonValue(document, &value, this, key));
 }

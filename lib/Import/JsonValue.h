@@ -2,7 +2,8 @@
 //
 // A value knows its path in the document. What is missing or of another type is
 // remembered as the document's error, the first one alone, and reads as zero,
-// empty or null: a reader looks for an error once, at its end.
+// empty or null: a reader looks for an error once, at its end. What nests
+// deeper than any program cannot be read: readers of nested values may recurse.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,8 +47,8 @@ public:
   JsonValue(JsonDocument &document, const nlohmann::json *json,
             const JsonValue *outer = nullptr, llvm::StringRef name = "",
             size_t index = 0)
-      : document(document), json(json), outer(outer), name(name), index(index) {
-  }
+      : document(document), json(json), outer(outer), name(name), index(index),
+        depth(outer ? outer->depth + 1 : 0) {}
 
   bool isNull() const { return json->is_null(); }
   bool isText() const { return json->is_string(); }
@@ -67,6 +68,9 @@ public:
   void readUnion(
       llvm::function_ref<void(llvm::StringRef, const JsonValue &)> read) const;
 
+  /// Whether what is in the value may be read; an error otherwise.
+  bool mayDescend() const;
+
   /// The error "DOCUMENT: PATH: message".
   void fail(const llvm::Twine &message) const;
   std::string getPath() const;
@@ -77,6 +81,7 @@ private:
   const JsonValue *outer;
   llvm::StringRef name; ///< empty: an element of a list
   size_t index;
+  unsigned depth;
 };
 
 } // namespace mlir::pp::pt2

@@ -74,6 +74,14 @@ bool OpCall::isTensor(StringRef name) const {
 }
 
 std::vector<const Tensor *> OpCall::tensors(StringRef name) {
+  std::vector<const Tensor *> list = optionalTensors(name);
+  if (llvm::is_contained(list, nullptr))
+    fail("has None in the argument '" + name + "'");
+  llvm::erase(list, nullptr);
+  return list;
+}
+
+std::vector<const Tensor *> OpCall::optionalTensors(StringRef name) {
   std::vector<const Tensor *> list;
   const Argument *argument = need(name, true);
   if (!argument)

@@ -53,8 +53,10 @@ public:
   const Tensor &tensor(llvm::StringRef name);
   /// Null if it is missing or None.
   const Tensor *optionalTensor(llvm::StringRef name);
-  /// A list of tensors; null for None.
+  /// A list of tensors, of which none is None.
   std::vector<const Tensor *> tensors(llvm::StringRef name);
+  /// The same; null for None.
+  std::vector<const Tensor *> optionalTensors(llvm::StringRef name);
   /// Whether the argument is a tensor, of an op that takes numbers too.
   bool isTensor(llvm::StringRef name) const;
   /// Whether a number was an int or a bool for Python.

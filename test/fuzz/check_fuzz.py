@@ -1,7 +1,9 @@
 """Every fuzz target for a moment: all its seeds, and a fixed number of inputs made from them. The target with a planted
 bug must be seen red."""
 
+import functools
 import os
+import re
 import sys
 import tempfile
 
@@ -35,15 +37,26 @@ def check_planted(folder):
     assert "heap-buffer-overflow" in outcome.log and "planted.cpp" in outcome.log, outcome.log
 
 
+def check_planted_archive(build, folder):
+    outcome = run.fuzz("planted-archive", build, os.path.join(folder, "planted-archive"), ["-seed=1", "-runs=100000"])
+    assert outcome.failed and outcome.findings, "the planted bug was not found"
+
+
+PLANTED = {"planted": "planted bug is found", "planted-archive": "planted bug of archives is found"}
+
+
 def main():
     harness = Harness("fuzz")
     build = harness.args.build
+    named = {**{target: target for target in sorted(run.RUNS)}, **PLANTED}
+    targets = [target for target, name in named.items() if re.search(harness.args.filter, name)]
     with share():
-        if not run.build_targets([*run.RUNS, "planted"], build):
+        if not run.build_targets(targets, build):
             raise SystemExit("the fuzz targets do not build")
     with tempfile.TemporaryDirectory() as folder:
-        cases = [(target, lambda target=target: check(target, run.RUNS[target], build, folder)) for target in sorted(run.RUNS)]
-        harness.cases(cases + [("planted bug is found", lambda: check_planted(folder))])
+        checks = {"planted": lambda: check_planted(folder), "planted-archive": lambda: check_planted_archive(build, folder),
+                  **{target: functools.partial(check, target, runs, build, folder) for target, runs in run.RUNS.items()}}
+        harness.cases([(named[target], checks[target]) for target in targets])
     return harness.finish()
 
 

@@ -46,12 +46,6 @@ static void require(bool holds, StringRef what) {
   std::abort();
 }
 
-/// Where it is built with the address sanitizer: libMLIR and libLLVM are not
-/// instrumented, and would use unseen what their inline code poisons.
-extern "C" const char *__asan_default_options() {
-  return "detect_leaks=0:allow_user_poisoning=0:detect_container_overflow=0";
-}
-
 extern "C" int LLVMFuzzerInitialize(int *, char ***) {
   mlir::registerMLIRContextCLOptions();
   const char *arguments[] = {"fuzz", "--mlir-disable-threading"};

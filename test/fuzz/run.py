@@ -27,18 +27,21 @@ CORES = len(os.sched_getaffinity(0))
 # A finding is also an input that takes longer or needs more.
 SECONDS, MEGABYTES = 25, 2048
 
+# Targets of the compiler, which is not built a second time for them.
+COMPILER = ("archive", "model", "planted-archive")
+
 # Of runs in tools/check, with every seed before: a few seconds each.
-RUNS = {"command-line": 1000, "manifest": 3000, "model": 150, "parameter-map": 3000, "program": 3000, "safetensors": 3000, "schedule": 3000,
+RUNS = {"archive": 1500, "command-line": 1000, "manifest": 3000, "model": 150, "parameter-map": 3000, "program": 3000, "safetensors": 3000, "schedule": 3000,
         "token-file": 1000, "tokenizer": 1000}
 
 # What libFuzzer would make of the largest seed otherwise.
-LONGEST = {"command-line": 512, "manifest": 8192, "model": 8192, "parameter-map": 4096, "program": 32768, "schedule": 4096, "tokenizer": 4096}
+LONGEST = {"archive": 32768, "command-line": 512, "manifest": 8192, "model": 8192, "parameter-map": 4096, "program": 32768, "schedule": 4096, "tokenizer": 4096}
 
 
 def build_targets(targets, build):
-    """Returns whether all of them are built: `model` in `build`, the others in build/fuzz."""
-    for folder, preset, wanted in ((build, os.path.basename(build), ["fuzz-model"] if "model" in targets else []),
-                                   (FUZZ, "fuzz", [f"fuzz-{target}" for target in targets if target != "model"])):
+    """Returns whether all of them are built: the compiler's in `build`, the others in build/fuzz."""
+    for folder, preset, wanted in ((build, os.path.basename(build), [f"fuzz-{target}" for target in targets if target in COMPILER]),
+                                   (FUZZ, "fuzz", [f"fuzz-{target}" for target in targets if target not in COMPILER])):
         if not wanted:
             continue
         if not os.path.exists(os.path.join(folder, "build.ninja")):
@@ -50,7 +53,17 @@ def build_targets(targets, build):
 
 
 def program_of(target, build):
-    return os.path.join(build if target == "model" else FUZZ, "bin", "fuzz", target)
+    return os.path.join(build if target in COMPILER else FUZZ, "bin", "fuzz", target)
+
+
+def seeds_of(target, folder):
+    """The folders of a target's seeds; those of archives are made of the fixtures of test/import."""
+    committed = [os.path.join(SEEDS, target)]
+    if "archive" not in target:
+        return committed
+    made = os.path.join(folder, "seeds")
+    subprocess.run([sys.executable, os.path.join(HERE, "make_archive_seeds.py"), made], check=True)
+    return [made, *filter(os.path.isdir, committed)]
 
 
 class Outcome:
@@ -83,9 +96,12 @@ def fuzz(target, build, folder, flags, seconds=SECONDS):
     os.makedirs(findings)
     command = [program_of(target, build), *flags, f"-timeout={seconds}", f"-report_slow_units={seconds}",
                f"-rss_limit_mb={MEGABYTES}", "-close_fd_mask=3", "-print_final_stats=1", f"-artifact_prefix={findings}/"]
+    if "archive" in target:
+        # Seeds are changed whether they reach new code or not, and only once: most changes make an archive that is refused.
+        command += ["-keep_seed=1", "-mutate_depth=1"]
     if target in LONGEST:
         command.append(f"-max_len={LONGEST[target]}")
-    done = subprocess.run([*command, corpus, os.path.join(SEEDS, target)], stdin=subprocess.DEVNULL,
+    done = subprocess.run([*command, corpus, *seeds_of(target, folder)], stdin=subprocess.DEVNULL,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
     return Outcome(target, done.returncode, done.stderr, findings)
 
@@ -99,7 +115,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=CORES, help="targets at a time")
     parser.add_argument("--folder", default=os.path.join(FUZZ, "run"), help="where corpora and findings lie")
     parser.add_argument("--build", default=os.path.join(SOURCE, "build", "release"),
-                        help="where `model` is built; build/fuzz has it with feedback from all of the compiler")
+                        help="where the compiler's targets are built; build/fuzz has them with feedback from all of the compiler")
     parser.add_argument("--input", help="run this file instead, with one --only")
     arguments = parser.parse_args()
     targets = arguments.only or sorted(RUNS)

@@ -12,7 +12,9 @@ import pathlib
 import struct
 import sys
 
+import hostile_operands
 import hostile_zips
+from hostile_operands import ints, meta, node
 from hostile_zips import Archive, pack
 
 CASES = {}
@@ -57,6 +59,23 @@ def json_is_not_utf8(a):
 @case("model.json", "not an object")
 def json_nests_deep(a):
     a.entries["models/model.json"] = b"[" * 100_000 + b"]" * 100_000
+
+
+def nested(a, kind, levels):
+    """An argument within arguments."""
+    text = b'{"as_tensor": {"name": "linear"}}'
+    assert text in a.entries["models/model.json"]
+    a.entries["models/model.json"] = a.entries["models/model.json"].replace(text, b'{"%s":' % kind * levels + text + b"}" * levels, 1)
+
+
+@case("nests deeper than")
+def argument_nests_deep(a):
+    nested(a, b"as_optional_tensor", 2_000)
+
+
+@right
+def argument_nests(a):
+    nested(a, b"as_optional_tensor", 3)
 
 
 @right
@@ -119,10 +138,6 @@ def unknown_keys(a):
 
 
 # Nodes. (mlp: linear, gelu, linear_1, tanh, linear_2, broadcast_tensors, mse_loss)
-
-def node(m, target, which=0):
-    return [n for n in m["graph_module"]["graph"]["nodes"] if n["target"].endswith(target)][which]
-
 
 @case("graph", "nodes")
 def nodes_missing(a):
@@ -225,10 +240,6 @@ def node_of_too_many_results(a):
 @case("gelu", "no tensor")
 def result_without_a_type(a):
     a.change(lambda m: m["graph_module"]["graph"]["tensor_values"].pop("gelu"))
-
-
-def meta(m, name):
-    return m["graph_module"]["graph"]["tensor_values"][name]
 
 
 @case("gelu", "shape")
@@ -413,10 +424,6 @@ def weight(name="layers.0.weight", **changes):
     return change
 
 
-def ints(*values):
-    return [{"as_int": v} for v in values]
-
-
 L = "layers.0.weight"
 WEIGHT_CASES = {
     "weight_pickled": ([L, "pickled"], weight(use_pickle=True)),
@@ -443,6 +450,7 @@ WEIGHT_CASES = {
     "weight_file_absolute": ([L, "which the archive lacks"], weight(path_name="/etc/passwd")),
     "weight_file_is_the_program": ([L], weight(path_name="../../models/model.json")),
     "weight_without_meta": ([L, "tensor_meta"], weight(tensor_meta=None)),
+    "weight_repeats_itself": ([L, "share memory"], weight(is_param=False, sizes=ints(2 ** 24, 2 ** 23), strides=ints(0, 0))),
     # The bias begins within the other bias: neither tied nor apart.
     "weights_overlap": (["layers.2.bias", "share a part"], lambda a: overlapping(a)),
 }
@@ -566,7 +574,7 @@ def main():
     data = gzip.decompress(data) if good.suffix == ".gz" else data
     folder.mkdir(exist_ok=True)
     expected = {}
-    for name, (function, words) in {**CASES, **hostile_zips.CASES}.items():
+    for name, (function, words) in {**CASES, **hostile_operands.CASES, **hostile_zips.CASES}.items():
         archive = Archive(data)
         changed = function(archive)
         (folder / f"{name}.pt2").write_bytes(changed if isinstance(changed, bytes) else pack(archive))

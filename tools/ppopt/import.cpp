@@ -10,10 +10,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Path.h"
-
-#include <unistd.h>
 
 using namespace llvm;
 using namespace ppopt;
@@ -146,13 +143,6 @@ static void printRecipe(const ImportedModel &model, StringRef file,
          << "DATA.safetensors has a tensor with all rows for each input.\n";
 }
 
-/// MLIR ends the process where a type cannot be inferred; the op's own error is
-/// printed by then.
-static void endContradiction(void *, const char *, bool) {
-  errs() << "error: the archive contradicts itself: save it again\n";
-  _exit(1);
-}
-
 static int runImport(const Arguments &arguments, const DriverSetup &) {
   mlir::MLIRContext context;
   context.printOpOnDiagnostic(false);
@@ -169,7 +159,6 @@ static int runImport(const Arguments &arguments, const DriverSetup &) {
           readBatchDims(arguments.get("batch-dim"), options.batchDims);
       !wrong.empty())
     return failUsage(importCommand, wrong);
-  ScopedFatalErrorHandler handler(endContradiction);
   mlir::FailureOr<ImportedModel> model =
       mlir::pp::importModel(&context, options);
   if (failed(model))

@@ -9,7 +9,7 @@
 #ifndef PPOPT_DIALECT_PP_DECLAREDATTRIBUTES_H
 #define PPOPT_DIALECT_PP_DECLAREDATTRIBUTES_H
 
-#include "mlir/IR/Operation.h"
+#include "mlir/IR/OpDefinition.h"
 
 namespace mlir::pp {
 
