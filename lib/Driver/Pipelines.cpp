@@ -103,6 +103,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createCSEPass());
     manager.addPass(createSignTasks());
+    manager.addPass(createDeriveStep());
     return;
   case Phase::Scheduled:
     manager.addPass(createSchedule());

@@ -455,6 +455,10 @@ struct BufferizeTasksPass : pp::impl::BufferizeTasksBase<BufferizeTasksPass> {
       threads = plan.getTarget().getThreads();
       usesLibrary = plan.getMatmulSource() == MatmulSource::library;
     }
+    // A step is a graph of tensors.
+    for (auto step :
+         llvm::make_early_inc_range(getOperation().getOps<StepOp>()))
+      step.erase();
     auto dying = findDyingArguments(getOperation());
     for (auto task : getOperation().getOps<TaskOp>()) {
       TaskBufferizer bufferizer(task, **target, threads, usesLibrary,

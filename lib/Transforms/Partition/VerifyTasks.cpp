@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ShardChecker.h"
+#include "StepChecker.h"
 
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/OptimizerState.h"
@@ -450,6 +451,10 @@ LogicalResult TaskChecker::check() {
       return failure();
   for (auto transfer : module.getOps<TransferOp>())
     if (failed(check(transfer)))
+      return failure();
+  StepChecker checker(module);
+  for (auto step : module.getOps<StepOp>())
+    if (failed(checker.check(step)))
       return failure();
   return success();
 }

@@ -40,7 +40,7 @@ private:
     MLIRContext *context = run.getContext();
     SmallVector<Attribute> bindings;
     for (const TaskOperand &operand : uses.getOperands(uses.getTask(run))) {
-      if (liesInSlot(operand.role)) {
+      if (isValue(operand.role.getKind())) {
         bindings.push_back(SlotAttr::get(context, SlotAttr::kUnassigned));
         continue;
       }

@@ -40,7 +40,7 @@ LogicalResult BindingChecker::check(RunOp run) {
            << task.getSymName() << "; run --pp-bind-operands before";
   for (auto [i, operand] :
        llvm::enumerate(table.index.uses.getOperands(task))) {
-    if (!liesInSlot(operand.role)) {
+    if (!isValue(operand.role.getKind())) {
       if (failed(checkAddress(run, i, operand)))
         return failure();
       continue;

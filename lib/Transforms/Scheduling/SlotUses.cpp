@@ -7,11 +7,6 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-bool pp::liesInSlot(RoleAttr role) {
-  return role.getKind() == RoleKind::Saved ||
-         role.getKind() == RoleKind::Received;
-}
-
 SlotUses::SlotUses(ModuleOp module) {
   for (auto transfer : module.getOps<TransferOp>())
     transfers[transfer.getSymNameAttr()] = transfer;
@@ -20,7 +15,7 @@ SlotUses::SlotUses(ModuleOp module) {
     SmallVector<SlotUse, 0> &uses = ofTask[task];
     operands[task] = task.getBoundOperands();
     for (auto [i, operand] : llvm::enumerate(operands[task]))
-      if (liesInSlot(operand.role))
+      if (isValue(operand.role.getKind()))
         uses.push_back({operand.role, operand.type, task.getPlace(),
                         operand.isResult, static_cast<unsigned>(i)});
   }

@@ -30,6 +30,12 @@
 #include "ppopt/Dialect/PP/PPAttrs.h.inc"
 
 namespace mlir::pp {
+/// Returns whether what has a role of this kind is a value, which tasks hand to
+/// one another, and which is no state.
+inline bool isValue(RoleKind kind) {
+  return kind == RoleKind::Saved || kind == RoleKind::Received;
+}
+
 /// An argument of a task, or a result that is tied to none.
 struct TaskOperand {
   RoleAttr role;

@@ -1,3 +1,3 @@
 //===- PPOps.td - All ops of the dialect ----------------- -*- tablegen -*-===//
 
-include "ppopt/Dialect/PP/KernelOps.td"
+include "ppopt/Dialect/PP/StepOps.td"

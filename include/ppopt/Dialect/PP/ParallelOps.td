@@ -202,6 +202,9 @@ def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> 
     /// What a run of the task binds: the arguments, then the results that are tied to none. These results become arguments in phase kernels.
     ::llvm::SmallVector<::mlir::pp::TaskOperand> getBoundOperands();
     unsigned getNumBoundOperands();
+    /// The numbers of the arguments and results that are values, which tasks hand to one another. All others are state.
+    ::llvm::SmallVector<unsigned> getValueArguments();
+    ::llvm::SmallVector<unsigned> getValueResults();
     /// The collectives that a run makes; empty if there are none.
     ::llvm::SmallVector<::mlir::pp::TaskCollectiveAttr> getCollectiveList();
   }];

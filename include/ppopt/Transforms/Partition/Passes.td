@@ -57,6 +57,28 @@ def SplitTasks : Pass<"pp-split-tasks", "::mlir::ModuleOp"> {
   }];
 }
 
+def DeriveStep : Pass<"pp-derive-step", "::mlir::ModuleOp"> {
+  let summary = "Writes what a step computes as a graph of values";
+  let description = [{
+    Before: tasks whose roles name the values that they take, save and receive, and transfers that
+    name what they send. After: also a `pp.step`, in which calls of the tasks hand on these values.
+    A value is copied to another place right after the call that makes it, if something of the
+    region reads it there.
+
+    ```mlir
+    pp.task forward stage 0 @s0_F(…) -> (tensor<1x3xf32> {pp.role = #pp.role<saved, "s0.v1">})   // before
+    pp.task forward stage 1 on 1 @s1_F(%x: tensor<1x3xf32> {pp.role = #pp.role<received, "x0">}, …)
+    pp.transfer @x0 "s0.v1" from 0 to 1 stage 0 to 1 : tensor<1x3xf32>
+
+    pp.step microbatch {                                                             // after
+      %0 = pp.call @s0_F() : () -> tensor<1x3xf32>
+      %1 = pp.copy %0 from 0 to 1 {id = 0 : i64} : tensor<1x3xf32>
+      pp.call @s1_F(%1) : (tensor<1x3xf32>) -> ()
+    } …
+    ```
+  }];
+}
+
 def FormBuckets : Pass<"pp-form-buckets", "::mlir::ModuleOp"> {
   let summary = "Orders parameters into buckets and adds the norm, decide and update tasks";
   let description = [{

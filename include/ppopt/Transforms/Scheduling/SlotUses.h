@@ -9,10 +9,6 @@
 
 namespace mlir::pp {
 
-/// Returns whether a value of this role lies in a slot: a saved or received
-/// value.
-bool liesInSlot(RoleAttr role);
-
 /// One use of a value in a slot. The role and the microbatch of the action name
 /// the value on its place. A transfer of the step may read or write a buffer
 /// instead.
