@@ -4,6 +4,7 @@
 
 #include "ppopt/Analysis/Device.h"
 #include "ppopt/Dialect/PP/DeclaredAttributes.h"
+#include "ppopt/Dialect/PP/FixedBatch.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Passes.h"
 #include "ppopt/Transforms/Placement/AssignPlaces.h"
@@ -50,6 +51,9 @@ std::string pp::hashModel(ModuleOp model) {
   OwningOpRef<ModuleOp> resized = copy->clone();
   if (runPass(*resized, createResizeBatch({/*batch=*/1})))
     copy = std::move(resized);
+  for (auto function : copy->getOps<func::FuncOp>())
+    for (StringRef about : {kFixedBatchAttr, kUnnamedBatchAttr})
+      function->removeAttr(about);
   std::string text;
   llvm::raw_string_ostream(text) << *copy;
   llvm::XXH128_hash_t hash =

@@ -139,9 +139,45 @@ Value Emitter::create(OperationState &state, bool infers) {
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// A table that repeats itself, along the batch above all, is kept once.
+/// Returns after how many indices of the first dimension a tensor repeats
+/// itself; their number if it does not.
+static int64_t findPeriod(const HostTensor &tensor) {
+  int64_t size = tensor.getRank() == 0 ? 1 : tensor.getShape()[0];
+  auto repeatsAfter = [&](int64_t period) {
+    Shape rest(tensor.getShape());
+    bool isSame = true;
+    for (int64_t i = period; isSame && i < size; ++i)
+      HostTensor::forEachIndex(
+          ArrayRef(rest).drop_front(), [&](ArrayRef<int64_t> index) {
+            Shape here = {i}, before = {i - period};
+            here.append(index.begin(), index.end());
+            before.append(index.begin(), index.end());
+            Scalar a = tensor.get(here), b = tensor.get(before);
+            isSame &= a.real == b.real && a.integer == b.integer;
+          });
+    return isSame;
+  };
+  constexpr int64_t most = int64_t(1) << 20; // elements that are looked at
+  if (tensor.getElements() <= most)
+    for (int64_t period = 1; period < size; ++period)
+      if (size % period == 0 && repeatsAfter(period))
+        return period;
+  return size;
+}
+
+/// A table that repeats itself, along the batch above all, is kept once: also
+/// where other dimensions are merged with the batch.
 Value Emitter::constant(const HostTensor &tensor) {
   HostTensor distinct = tensor.collapse();
+  int64_t period = findPeriod(distinct);
+  if (distinct.getRank() > 0 && period > 1 && period < distinct.getShape()[0]) {
+    Shape once(distinct.getShape()), apart(tensor.getShape());
+    once[0] = period;
+    apart[0] = period;
+    apart.insert(apart.begin(), tensor.getShape()[0] / period);
+    Value table = wholeConstant(distinct.view(once, distinct.getStrides()));
+    return reshape(broadcastTo(table, apart), tensor.getShape());
+  }
   if (distinct.getElements() == 1 && tensor.getElements() != 1)
     distinct = distinct.view({}, {});
   return broadcastTo(wholeConstant(distinct), tensor.getShape());

@@ -261,6 +261,20 @@ LogicalResult GraphImporter::importNumber(const Node &node, OpCall &call) {
   return success();
 }
 
+std::string GraphImporter::findTypeThatModelsLack(const Node &node,
+                                                  OpCall &call) const {
+  for (auto [i, name] : enumerate(node.results)) {
+    if (name.empty())
+      continue;
+    const TensorMeta &meta = call.result(i);
+    if (!meta.unknownType.empty())
+      return meta.unknownType;
+    if (!emit.elementType(meta.type))
+      return spell(meta.type).str();
+  }
+  return "";
+}
+
 LogicalResult GraphImporter::importNode(const Node &node, const Graph &graph) {
   if (innerGraph(node)) {
     if (node.op != gradMode)
@@ -284,6 +298,10 @@ LogicalResult GraphImporter::importNode(const Node &node, const Graph &graph) {
     if (!row)
       return error(node) << "is not supported";
     emit.setLoc(withModules(locOf(node), node));
+    if (std::string type = findTypeThatModelsLack(node, call); !type.empty())
+      return error(node) << "makes a tensor of " << type
+                         << ", which models do not have: compute in float32, "
+                            "float64, bfloat16, int32, int64 or bool";
     if (failed(addResults(node, call, row->build(call, emit))))
       return failure();
   }

@@ -27,6 +27,7 @@ private:
   bool readsMissing(const Node &node) const;
   LogicalResult importNodes(const Graph &graph);
   LogicalResult importNode(const Node &node, const Graph &graph);
+  std::string findTypeThatModelsLack(const Node &node, OpCall &call) const;
   LogicalResult importNumber(const Node &node, OpCall &call);
   LogicalResult importInner(const Node &node);
   LogicalResult checkCall(const Node &node, const OpCall &call);

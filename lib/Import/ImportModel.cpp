@@ -5,6 +5,7 @@
 #include "RecogniseComposites.h"
 #include "SizeExpression.h"
 
+#include "ppopt/Dialect/PP/FixedBatch.h"
 #include "ppopt/Import/Import.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -135,6 +136,11 @@ static int64_t findBatchDim(const ImportOptions &options, StringRef input,
 /// that forward takes.
 FailureOr<Value> Importer::addArgument(StringRef name, RankedTensorType type) {
   int64_t rank = type.getRank(), dim = findBatchDim(options, name, rank);
+  for (const ImportedInput &other : model.inputs)
+    if (other.name == name)
+      return error() << "has an input '" << name
+                     << "' already; give that of the loss another name by "
+                        "--targets";
   if (dim >= rank)
     return error() << "has the input '" << name << "' of " << rank
                    << (rank == 1 ? " dimension" : " dimensions")
@@ -329,7 +335,7 @@ void Importer::chooseResult() {
     return found != program.graph.tensors.end() &&
            found->second.unknownType.empty() &&
            pt2::isFloat(found->second.type) &&
-           (isMade || found->second.shape.empty());
+           isMade != found->second.shape.empty();
   };
   for (const OutputSpec &output : program.outputs) {
     if (!fits(output))
@@ -346,7 +352,8 @@ void Importer::chooseResult() {
 Value Importer::findLoss() {
   if (!result) {
     error() << (options.loss != ImportLoss::None
-                    ? "has no float output of which --loss could be made"
+                    ? "has no output of which --loss could be made: a float "
+                      "tensor that is no number"
                     : "returns no loss, which is one float: export a module "
                       "that returns it, or add --loss cross_entropy, mse or "
                       "bce");
@@ -495,6 +502,10 @@ static void importResized(MLIRContext *context, const ImportOptions &options,
                           ExportedProgram program, ImportedModel &model) {
   std::string expression = findBatchSymbol(program, options).str();
   model.hasBatchSymbol = !expression.empty();
+  if (!model.hasBatchSymbol)
+    for (auto function : model.module->getOps<func::FuncOp>())
+      if (!function.isPrivate())
+        function->setAttr(kUnnamedBatchAttr, UnitAttr::get(context));
   StringRef symbol = getSymbol(expression);
   if (symbol.empty())
     return;

@@ -57,11 +57,13 @@ def check_fixed(ppopt, scratch, unpacker):
 
 
 def check_spread(ppopt, scratch, unpacker):
-    """The divisor of a variance over the rows follows --batch, which no Dim names."""
+    """The divisor of a variance over the rows follows --batch, which no Dim names, so that another one warns."""
     model, x = os.path.join(scratch, "batch_spread.mlir"), np.random.default_rng(0).standard_normal((8, 3)).astype(np.float32)
     checked([ppopt, "import", unpacker.unpack("batch_spread.pt2", scratch), "-o", model])
     weights = safetensors_io.read(model[:-5] + ".safetensors")
     for rows in 4, 8:
+        warned = checked([ppopt, "compile", model, "--batch", str(rows), "--stop-after", "placed"]).stderr
+        assert ("warning: the export of this model named no batch" in warned) == (rows == 8), warned
         train = compile_model(ppopt, model, model[:-5], ["--batch", str(rows)])
         loss = run(train, [], init=weights, inputs={"x": x}).losses[0]
         y = x[:rows].astype(np.float64) * weights["w"]

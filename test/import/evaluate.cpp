@@ -90,8 +90,12 @@ int main(int argc, char **argv) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
   builder.setInsertionPointToEnd(module->getBody());
   Emitter emit(builder);
+  std::vector<std::string> outputs;
+  for (const OutputSpec &output : program.outputs)
+    outputs.push_back(output.value);
   // Each call has its own error.
-  (void)GraphImporter(program, environment, emit, &context, argv[1]).run();
+  (void)GraphImporter(program, environment, emit, &context, argv[1])
+      .run(outputs);
   for (const OutputSpec &output : program.outputs) {
     auto found = environment.tensors.find(output.value);
     if (found != environment.tensors.end() && found->second.constant)

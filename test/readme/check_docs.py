@@ -2,10 +2,11 @@
 
     check_docs.py --build build/release
 
-docs_text.py says how blocks of a page are written. docs/guide.md is run as a whole, every command in one folder, in which `build`, `docs`
-and `include` are the tree's. test/import/check_walkthroughs.py runs those of docs/import.md.
+docs_text.py says how blocks of a page are written. The pages of RUN are run as a whole, every command in one folder, in which `build`,
+`docs` and `include` are the tree's.
 """
 
+import functools
 import glob
 import itertools
 import os
@@ -18,6 +19,8 @@ from readme.docs_text import anchors_of, as_module, blocks_of, links_of, pages, 
 from readme.session import Session, run, run_page
 from support.results import SOURCE, Harness
 
+# Pages that are run as a whole; test/import/check_walkthroughs.py runs docs/import.md.
+RUN = ("docs/guide.md", "docs/architecture.md")
 WIDTH = 100
 FOLDERS = {"cmake", "docs", "include", "lib", "runtime", "test", "tools"}
 
@@ -165,10 +168,13 @@ def main():
     harness = Harness("docs")
     with tempfile.TemporaryDirectory() as folder:
         examples = Examples(harness.ppopt, folder)
-        guide = os.path.join(folder, "guide")
-        os.makedirs(guide)
-        cases = [("docs/guide.md", lambda: run_page(Session(harness.args.build, guide), read("docs/guide.md"))),
-                 ("what is wrong is seen", lambda: check_red(examples, os.path.join(folder, "red"), harness.args.build))]
+
+        def run_whole(page):
+            own = os.path.join(folder, os.path.basename(page))
+            os.makedirs(own)
+            run_page(Session(harness.args.build, own), read(page))
+        cases = [(page, functools.partial(run_whole, page)) for page in RUN]
+        cases = [*cases, ("what is wrong is seen", lambda: check_red(examples, os.path.join(folder, "red"), harness.args.build))]
         for page in pages(SOURCE):
             cases += cases_of(page, examples)
         harness.cases(cases)

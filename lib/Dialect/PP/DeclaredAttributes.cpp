@@ -68,6 +68,8 @@ static constexpr Declaration kDeclarations[] = {
      "a list of strings", /*inModels=*/true},
     {kFixedBatchAttr, kOperation, isOf<func::FuncOp>, isValue<StringAttr>,
      "a string", /*inModels=*/true},
+    {kUnnamedBatchAttr, kOperation, isOf<func::FuncOp>, isValue<UnitAttr>,
+     "no value", /*inModels=*/true},
     {kThresholdsAttr, kOperation, isOf<ModuleOp>, isValue<DictionaryAttr>,
      "a dictionary", /*inModels=*/true},
     {kDeviceAttr, kOperation, isOf<ModuleOp>, isValue<DictionaryAttr>,

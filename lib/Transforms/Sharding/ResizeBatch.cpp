@@ -74,6 +74,11 @@ struct ResizeBatch : pp::impl::ResizeBatchBase<ResizeBatch> {
           << " rows";
       return signalPassFailure();
     }
+    if ((*entry)->hasAttr(kUnnamedBatchAttr))
+      entry->emitWarning(
+          "the export of this model named no batch: a number of "
+          "its rows in it, as in loss.sum() / x.shape[0], stays ")
+          << *old << "; export with a Dim for the batch";
     ShardingPropagation propagation(
         *entry, ShardingAxes(getRowAxis(&getContext(), *old)));
     propagation.isResize = true;

@@ -76,7 +76,7 @@ def PP_CopyBucketOp : PP_StepPart<"copy_bucket", [DeclareOpInterfaceMethods<Symb
 
     ```mlir
     pp.param_decl "w" {init = #pp.init<zeros>, learns, places = array<i64: 0, 1>, type = tensor<8xf32>}
-    pp.bucket @b0 {decayed, elements = 8 : i64, offsets = array<i64: 0>, params = ["w"], places = array<i64: 0, 1>, type = f32, borrowers = array<i64: 1>}
+    pp.bucket @b0 {borrowed, decayed = true, elements = 8 : i64, offsets = array<i64: 0>, params = ["w"], places = array<i64: 0, 1>, type = f32}
     pp.step begin {
       pp.copy_bucket @b0 from 0 to 1 {id = 2 : i64}
     } end {
