@@ -36,47 +36,42 @@ struct StepTasks {
 };
 
 StepTasks::StepTasks(ModuleOp module) {
-  std::map<int64_t, Tasks> forward, loss, collect, norm, decide, update;
+  std::map<int64_t, Tasks> forward, loss; // by stage
   std::map<int64_t, Tasks, std::greater<int64_t>> backward;
-  for (auto task : module.getOps<TaskOp>()) {
+  Tasks collects, norms, decides, updates;
+  auto listOf = [&](TaskOp task) -> Tasks & {
     switch (task.getKind()) {
     case TaskKind::Prologue:
-      prologues.push_back(task);
-      break;
+      return prologues;
     case TaskKind::Forward:
-      forward[task.getStage()].push_back(task);
-      break;
+      return forward[task.getStage()];
     case TaskKind::Loss:
-      loss[task.getStage()].push_back(task);
-      break;
+      return loss[task.getStage()];
     case TaskKind::Backward:
     case TaskKind::BackwardInput:
     case TaskKind::BackwardWeight:
-      backward[task.getStage()].push_back(task);
-      break;
+      return backward[task.getStage()];
     case TaskKind::Collect:
-      collect[0].push_back(task);
-      break;
+      return collects;
     case TaskKind::Norm:
-      norm[0].push_back(task);
-      break;
+      return norms;
     case TaskKind::Decide:
-      decide[0].push_back(task);
-      break;
+      return decides;
     case TaskKind::Update:
-      update[0].push_back(task);
-      break;
+      return updates;
     }
-  }
-  auto append = [](Tasks &all, auto &byStage) {
-    for (auto &[stage, tasks] : byStage)
-      llvm::append_range(all, tasks);
+    llvm_unreachable("all kinds are listed");
   };
-  append(forwards, forward);
-  append(losses, loss);
-  append(backwards, backward);
-  for (auto *kind : {&collect, &norm, &decide, &update})
-    append(ends, *kind);
+  for (auto task : module.getOps<TaskOp>())
+    listOf(task).push_back(task);
+  for (auto &[stage, tasks] : forward)
+    llvm::append_range(forwards, tasks);
+  for (auto &[stage, tasks] : loss)
+    llvm::append_range(losses, tasks);
+  for (auto &[stage, tasks] : backward)
+    llvm::append_range(backwards, tasks);
+  for (Tasks *kind : {&collects, &norms, &decides, &updates})
+    llvm::append_range(ends, *kind);
 }
 
 /// Builds the regions of a step.

@@ -21,15 +21,16 @@ int64_t StepChecker::getPlace(Value value) const {
   return tasks.lookup(cast<CallOp>(op).getTask()).getPlace();
 }
 
+void StepChecker::note(CallOp call, TaskOp task) {
+  for (auto [number, result] :
+       llvm::zip(task.getValueResults(), call.getResults()))
+    saved[result] = task.getResultRole(number);
+}
+
 /// Returns whether a call makes the value as the saved value of that name.
-bool StepChecker::isValueOf(Value value, StringRef name) const {
-  auto call = value.getDefiningOp<CallOp>();
-  if (!call)
-    return false;
-  TaskOp task = tasks.lookup(call.getTask());
-  unsigned result =
-      task.getValueResults()[cast<OpResult>(value).getResultNumber()];
-  return task.getResultRole(result).getName() == name;
+bool StepChecker::isSavedAs(Value value, StringRef name) const {
+  RoleAttr role = saved.lookup(value);
+  return role && role.getName() == name;
 }
 
 bool StepChecker::isBroughtBy(Value value, TransferOp transfer) const {
@@ -40,7 +41,7 @@ bool StepChecker::isBroughtBy(Value value, TransferOp transfer) const {
   auto copy = value.getDefiningOp<CopyOp>();
   return copy && !transfer.getStep() && copy.getFrom() == transfer.getFrom() &&
          copy.getTo() == transfer.getTo() &&
-         isValueOf(copy.getX(), transfer.getValue());
+         isSavedAs(copy.getX(), transfer.getValue());
 }
 
 LogicalResult StepChecker::checkOperand(CallOp call, TaskOp task,
@@ -48,7 +49,7 @@ LogicalResult StepChecker::checkOperand(CallOp call, TaskOp task,
   RoleAttr role = task.getArgRole(argument);
   TransferOp transfer = transfers.lookup(role.getName());
   bool isRight = role.getKind() == RoleKind::Saved
-                     ? isValueOf(operand, role.getName())
+                     ? isSavedAs(operand, role.getName())
                      : transfer && isBroughtBy(operand, transfer);
   if (!isRight)
     return call.emitOpError("gives ")
@@ -71,12 +72,14 @@ LogicalResult StepChecker::check(CallOp call, ArrayRef<TaskKind> kinds) {
        llvm::zip(task.getValueArguments(), call.getValues()))
     if (failed(checkOperand(call, task, argument, operand)))
       return failure();
+  note(call, task);
   return success();
 }
 
 LogicalResult StepChecker::checkRegion(Region &region,
                                        ArrayRef<TaskKind> kinds) {
   called.clear();
+  saved.clear();
   for (auto call : region.getOps<CallOp>())
     if (failed(check(call, kinds)))
       return failure();

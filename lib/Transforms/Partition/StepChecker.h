@@ -22,14 +22,16 @@ private:
   LogicalResult check(CallOp call, ArrayRef<TaskKind> kinds);
   LogicalResult checkOperand(CallOp call, TaskOp task, unsigned argument,
                              Value operand);
-  bool isValueOf(Value value, StringRef name) const;
+  void note(CallOp call, TaskOp task);
+  bool isSavedAs(Value value, StringRef name) const;
   bool isBroughtBy(Value value, TransferOp transfer) const;
   int64_t getPlace(Value value) const;
 
   ModuleOp module;
   llvm::StringMap<TaskOp> tasks;
   llvm::StringMap<TransferOp> transfers;
-  DenseSet<Operation *> called; ///< tasks of the region
+  DenseSet<Operation *> called;    ///< tasks of the region
+  DenseMap<Value, RoleAttr> saved; ///< what its calls make
 };
 
 } // namespace mlir::pp
