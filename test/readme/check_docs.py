@@ -172,7 +172,8 @@ def main():
         def run_whole(page):
             own = os.path.join(folder, os.path.basename(page))
             os.makedirs(own)
-            run_page(Session(harness.args.build, own), read(page))
+            path = f"export PATH={os.path.join(os.path.abspath(harness.args.build), 'bin')}:$PATH"
+            run_page(Session(harness.args.build, own, [path]), read(page))
         cases = [(page, functools.partial(run_whole, page)) for page in RUN]
         cases = [*cases, ("what is wrong is seen", lambda: check_red(examples, os.path.join(folder, "red"), harness.args.build))]
         for page in pages(SOURCE):
