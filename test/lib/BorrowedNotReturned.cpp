@@ -25,7 +25,18 @@ struct BorrowedNotReturned
   }
 
 private:
-  static bool dropLast(TaskOp task) {
+  /// Gives the task one value less where it is called.
+  void dropOperand(TaskOp task, unsigned argument) {
+    unsigned number = 0;
+    for (unsigned value : task.getValueArguments())
+      number += value < argument;
+    getOperation().walk([&](CallOp call) {
+      if (call.getTask() == task.getSymName())
+        call.getValuesMutable().erase(number);
+    });
+  }
+
+  bool dropLast(TaskOp task) {
     for (unsigned i = task.getNumArguments(); i-- > 0;) {
       if (task.getArgRole(i).getKind() != RoleKind::Received)
         continue;
@@ -35,6 +46,7 @@ private:
         sum.replaceAllUsesWith(sum.getAccumulator());
         sum.erase();
       }
+      dropOperand(task, i);
       return succeeded(task.eraseArgument(i));
     }
     return false;
