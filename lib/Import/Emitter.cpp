@@ -144,11 +144,10 @@ Value Emitter::create(OperationState &state, bool infers) {
 static int64_t findPeriod(const HostTensor &tensor) {
   int64_t size = tensor.getRank() == 0 ? 1 : tensor.getShape()[0];
   auto repeatsAfter = [&](int64_t period) {
-    Shape rest(tensor.getShape());
     bool isSame = true;
     for (int64_t i = period; isSame && i < size; ++i)
       HostTensor::forEachIndex(
-          ArrayRef(rest).drop_front(), [&](ArrayRef<int64_t> index) {
+          tensor.getShape().drop_front(), [&](ArrayRef<int64_t> index) {
             Shape here = {i}, before = {i - period};
             here.append(index.begin(), index.end());
             before.append(index.begin(), index.end());
@@ -170,7 +169,7 @@ static int64_t findPeriod(const HostTensor &tensor) {
 Value Emitter::constant(const HostTensor &tensor) {
   HostTensor distinct = tensor.collapse();
   int64_t period = findPeriod(distinct);
-  if (distinct.getRank() > 0 && period > 1 && period < distinct.getShape()[0]) {
+  if (distinct.getRank() > 0 && period < distinct.getShape()[0]) {
     Shape once(distinct.getShape()), apart(tensor.getShape());
     once[0] = period;
     apart[0] = period;

@@ -132,6 +132,21 @@ static int64_t findBatchDim(const ImportOptions &options, StringRef input,
   return dim;
 }
 
+/// Returns the symbol that all inputs have as their batch; empty if none has
+/// one.
+static StringRef findBatchSymbol(const ExportedProgram &program,
+                                 const ImportOptions &options) {
+  for (const InputSpec &spec : program.inputs) {
+    if (spec.kind != InputSpec::Kind::User)
+      continue;
+    const TensorMeta &meta = program.graph.tensors.find(spec.value)->second;
+    int64_t dim = findBatchDim(options, spec.name, meta.shape.size());
+    if (!meta.expressions[dim].empty())
+      return meta.expressions[dim];
+  }
+  return "";
+}
+
 /// Adds an argument with the batch first, and returns it with the dimensions
 /// that forward takes.
 FailureOr<Value> Importer::addArgument(StringRef name, RankedTensorType type) {
@@ -464,6 +479,9 @@ LogicalResult Importer::run() {
   func::ReturnOp::create(builder, where, loss);
   entry.setFunctionType(builder.getFunctionType(
       entry.getBody().front().getArgumentTypes(), loss.getType()));
+  model.hasBatchSymbol = !findBatchSymbol(program, options).empty();
+  if (!model.hasBatchSymbol)
+    entry->setAttr(kUnnamedBatchAttr, builder.getUnitAttr());
   recogniseComposites(entry);
   noteUnreadInputs();
   outlineModules(entry);
@@ -471,21 +489,6 @@ LogicalResult Importer::run() {
 }
 
 } // namespace
-
-/// Returns the symbol that all inputs have as their batch; empty if none has
-/// one.
-static StringRef findBatchSymbol(const ExportedProgram &program,
-                                 const ImportOptions &options) {
-  for (const InputSpec &spec : program.inputs) {
-    if (spec.kind != InputSpec::Kind::User)
-      continue;
-    const TensorMeta &meta = program.graph.tensors.find(spec.value)->second;
-    int64_t dim = findBatchDim(options, spec.name, meta.shape.size());
-    if (!meta.expressions[dim].empty())
-      return meta.expressions[dim];
-  }
-  return "";
-}
 
 /// Returns other rows that the export takes.
 static int64_t chooseRows(const ExportedProgram &program, StringRef symbol,
@@ -501,11 +504,6 @@ static int64_t chooseRows(const ExportedProgram &program, StringRef symbol,
 static void importResized(MLIRContext *context, const ImportOptions &options,
                           ExportedProgram program, ImportedModel &model) {
   std::string expression = findBatchSymbol(program, options).str();
-  model.hasBatchSymbol = !expression.empty();
-  if (!model.hasBatchSymbol)
-    for (auto function : model.module->getOps<func::FuncOp>())
-      if (!function.isPrivate())
-        function->setAttr(kUnnamedBatchAttr, UnitAttr::get(context));
   StringRef symbol = getSymbol(expression);
   if (symbol.empty())
     return;

@@ -5,20 +5,24 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-SmallVector<unsigned> TaskOp::getValueArguments() {
+/// Returns the numbers below `count` whose roles are those of values.
+static SmallVector<unsigned>
+findValues(unsigned count, llvm::function_ref<RoleAttr(unsigned)> getRole) {
   SmallVector<unsigned> numbers;
-  for (unsigned i = 0, e = getNumArguments(); i < e; ++i)
-    if (RoleAttr role = getArgRole(i); role && isValue(role.getKind()))
+  for (unsigned i = 0; i < count; ++i)
+    if (RoleAttr role = getRole(i); role && isValue(role.getKind()))
       numbers.push_back(i);
   return numbers;
 }
 
+SmallVector<unsigned> TaskOp::getValueArguments() {
+  return findValues(getNumArguments(),
+                    [&](unsigned i) { return getArgRole(i); });
+}
+
 SmallVector<unsigned> TaskOp::getValueResults() {
-  SmallVector<unsigned> numbers;
-  for (unsigned i = 0, e = getNumResults(); i < e; ++i)
-    if (RoleAttr role = getResultRole(i); role && isValue(role.getKind()))
-      numbers.push_back(i);
-  return numbers;
+  return findValues(getNumResults(),
+                    [&](unsigned i) { return getResultRole(i); });
 }
 
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {

@@ -8,7 +8,6 @@
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Partition/Passes.h"
 
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -87,8 +86,12 @@ private:
   LogicalResult call(TaskOp task);
   void lend(bool isGradient);
   void copy(TransferOp transfer, Value value);
+  int64_t getId(TransferOp transfer) const {
+    return ids.lookup(transfer.getSymName());
+  }
+  IntegerAttr getGradientOf(TransferOp transfer);
+  void receive(TransferOp transfer, Value value);
 
-  ModuleOp module;
   OpBuilder builder;
   StepOp step;
   StepTasks tasks;
@@ -103,8 +106,8 @@ private:
 } // namespace
 
 StepBuilder::StepBuilder(ModuleOp module, Location loc)
-    : module(module), builder(OpBuilder::atBlockEnd(module.getBody())),
-      tasks(module), transfers(module.getOps<TransferOp>()) {
+    : builder(OpBuilder::atBlockEnd(module.getBody())), tasks(module),
+      transfers(module.getOps<TransferOp>()) {
   for (auto [i, transfer] : llvm::enumerate(transfers))
     ids[transfer.getSymName()] = i;
   step = StepOp::create(builder, loc);
@@ -117,18 +120,21 @@ void StepBuilder::start(Region &region) {
   received.clear();
 }
 
-void StepBuilder::copy(TransferOp transfer, Value value) {
-  IntegerAttr gradientOf;
-  if (transfer.getGradientOf())
-    gradientOf =
-        builder.getI64IntegerAttr(ids.lookup(*transfer.getGradientOf()));
-  auto copied = CopyOp::create(
-      builder, transfer.getLoc(), value,
-      builder.getI64IntegerAttr(transfer.getFrom()),
-      builder.getI64IntegerAttr(transfer.getTo()),
-      builder.getI64IntegerAttr(ids.lookup(transfer.getSymName())), gradientOf);
+/// Returns the id of the copy whose gradient a transfer brings; null if none.
+IntegerAttr StepBuilder::getGradientOf(TransferOp transfer) {
+  std::optional<StringRef> of = transfer.getGradientOf();
+  return of ? builder.getI64IntegerAttr(ids.lookup(*of)) : IntegerAttr();
+}
+
+void StepBuilder::receive(TransferOp transfer, Value value) {
   values[RoleAttr::get(builder.getContext(), RoleKind::Received,
-                       transfer.getSymName())] = copied;
+                       transfer.getSymName())] = value;
+}
+
+void StepBuilder::copy(TransferOp transfer, Value value) {
+  receive(transfer, CopyOp::create(builder, transfer.getLoc(), value,
+                                   transfer.getFrom(), transfer.getTo(),
+                                   getId(transfer), getGradientOf(transfer)));
 }
 
 /// Calls a task, and copies what it makes to the places that read it.
@@ -178,23 +184,15 @@ void StepBuilder::lend(bool isGradient) {
     if (!transfer.getStep() ||
         transfer.getGradientOf().has_value() != isGradient)
       continue;
-    IntegerAttr gradientOf;
     SmallVector<Type> types;
-    if (isGradient) {
-      gradientOf =
-          builder.getI64IntegerAttr(ids.lookup(*transfer.getGradientOf()));
-      types.push_back(transfer.getType());
-    }
-    auto copied = CopyBucketOp::create(
-        builder, transfer.getLoc(), types,
-        FlatSymbolRefAttr::get(builder.getContext(), transfer.getValue()),
-        builder.getI64IntegerAttr(transfer.getFrom()),
-        builder.getI64IntegerAttr(transfer.getTo()),
-        builder.getI64IntegerAttr(ids.lookup(transfer.getSymName())),
-        gradientOf);
     if (isGradient)
-      values[RoleAttr::get(builder.getContext(), RoleKind::Received,
-                           transfer.getSymName())] = copied.getGradients();
+      types.push_back(transfer.getType());
+    auto copied = CopyBucketOp::create(builder, transfer.getLoc(), types,
+                                       transfer.getValue(), transfer.getFrom(),
+                                       transfer.getTo(), getId(transfer),
+                                       getGradientOf(transfer));
+    if (isGradient)
+      receive(transfer, copied.getGradients());
   }
 }
 
