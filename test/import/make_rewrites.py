@@ -5,7 +5,7 @@
 
 composites.pt2.gz, composites_f64.pt2.gz: formulas that import recognises as one op, each followed by near misses.
 modules.pt2.gz: modules that become functions, and some that do not.
-notes.pt2.gz: what import drops or finds strange, which it says.
+notes.pt2.gz: what import drops or finds strange, which it says. repeated.pt2.gz: a constant that repeats itself.
 """
 import gzip
 import io
@@ -129,6 +129,20 @@ class Noted(torch.nn.Module):
         return {"penalty": up.pow(2).mean(), "loss": (up - y).pow(2).mean(), "best": up.argmax(-1)}
 
 
+class Repeated(torch.nn.Module):
+    """A constant with the heads in its first dimension, for each row the same, as BLOOM makes its alibi."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.ones(8))
+
+    def forward(self, x):
+        slopes = torch.arange(2.0).reshape(1, 2, 1, 1) * torch.arange(8.0)
+        alibi = slopes.expand(x.shape[0], 2, 4, 8).reshape(-1, 4, 8)
+        heads = (x * self.w).reshape(-1, 4, 8)
+        return (heads + alibi).pow(2).mean()
+
+
 def save(path, module, dtype=torch.float32, inputs=1):
     """The archive with sources by their file's name, and no other traces of the machine. All inputs are one tensor."""
     buffer = io.BytesIO()
@@ -152,3 +166,4 @@ if __name__ == "__main__":
     save(folder / "composites_f64.pt2.gz", Composites(), torch.float64)
     save(folder / "modules.pt2.gz", Modules())
     save(folder / "notes.pt2.gz", Noted().eval(), inputs=2)
+    save(folder / "repeated.pt2.gz", Repeated())
