@@ -7,6 +7,7 @@ import tempfile
 
 import blocks
 import goals
+import imported
 import machine
 import planning
 import prediction
@@ -19,7 +20,8 @@ from table import Table
 SOURCE = HERE.parent.parent
 # The table of goals, and parts without goals, which are measured when they are asked for.
 OTHERS = {"schedules": schedules.measure, "tasks": tasks.measure, "planning": planning.measure, "matmuls": matmuls.measure,
-          "blocks": blocks.measure, "prediction": prediction.measure}
+          "blocks": blocks.measure, "prediction": prediction.measure, "imported": imported.measure}
+NEED_PYTORCH = goals.NEED_PYTORCH | {"imported"}
 
 
 def parse():
@@ -45,7 +47,7 @@ def parse():
 
 def require(options):
     needed = [(options.ppopt, "build it first (tools/check or ninja)")]
-    if goals.NEED_PYTORCH & set(options.only):
+    if NEED_PYTORCH & set(options.only):
         needed.append((options.pytorch, "run test/pytorch/install.sh"))
     for path, how in needed:
         if not os.path.exists(path):

@@ -104,8 +104,9 @@ def compile_model(options, model, executable, threads, flags):
     return time.monotonic() - begin
 
 
-def ours(options, executable, log, ranks, threads, flags=()):
-    command = [*priority(options), executable, "--data", options.data, "--steps", str(options.steps), "--lr", "3e-4",
+def ours(options, executable, log, ranks, threads, flags=(), data=None):
+    """`data`: the flags that say what is read, if not the text."""
+    command = [*priority(options), executable, *(data or ["--data", options.data]), "--steps", str(options.steps), "--lr", "3e-4",
                "--betas", "0.9,0.95", "--clip", "1", "--log", log, *flags]
     env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     if ranks == 1:

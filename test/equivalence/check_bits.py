@@ -32,7 +32,7 @@ from stage_plans import MODELS, StagePlan  # noqa: E402
 
 # Programs of which none may differ from the first.
 VARIANTS = [("fused", ["--recompute", "cheap"]),
-            ("one op each", ["--recompute", "cheap", "--threshold", "kernel-ops=1"]),
+            ("one op each", ["--recompute", "cheap", "--threshold", "kernel-ops=1,native-parts=0"]),
             ("nothing again", ["--recompute", "none", "--threshold", "kernel-ops=3,flat-tile=5,column-tile=3,native-parts=1"]),
             ("layers again", ["--recompute", "layer", "--threshold", "kernel-ops=7,flat-tile=100,column-tile=8,native-parts=3,part-ops=1"]),
             ("layers again, one op each", ["--recompute", "layer", "--threshold", "kernel-ops=1"])]

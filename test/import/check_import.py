@@ -30,22 +30,24 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         cases = ops.Cases(str(HERE / "ops"), scratch)
         unsupported = models.Unpacker(str(HERE / "unsupported"))
-        harness.cases([(f"{archive[:-4]}, {plan}", functools.partial(models.check, harness.ppopt, scratch, fixtures, name, archive, spelling, plan))
-                       for name, archive, spelling in fixtures.archives() for plan in fixtures.plans(name, archive, harness.args.long)] +
-                      [(f"{archive[:-4]}, back", functools.partial(models.check_back, harness.ppopt, scratch, fixtures, name, archive))
-                       for name, archive in BACK] +
-                      [(f"{archive[:-4]}, more rows", functools.partial(models.check_wide, harness.ppopt, scratch, fixtures, name, archive, spelling))
-                       for name, archive, spelling in fixtures.archives() if archive in WIDE])
-        harness.cases([(f"ops, {program}", functools.partial(ops.check_group, harness.ppopt, cases, program, names))
-                       for program, names in cases.groups(harness.args.long)])
-        harness.cases([(f"refused: {name}", functools.partial(ops.check_refused, harness.ppopt, cases, name, word))
-                       for name, word in cases.refused()])
-        harness.cases([("the number of rows", functools.partial(batches.check_fixed, harness.ppopt, scratch, fixtures)),
-                       ("a variance over the rows", functools.partial(batches.check_spread, harness.ppopt, scratch, fixtures)),
-                       ("--batch-dim", functools.partial(batches.check_batch_dims, harness.ppopt, scratch, fixtures))])
-        harness.cases([("unsupported ops", functools.partial(ops.check_unsupported, harness.ppopt, scratch, unsupported.unpack, str(HERE / "unsupported"))),
-                       ("broken archives", functools.partial(ops.check_hostile, harness.ppopt, scratch, [sys.executable, str(HERE / "hostile.py")],
-                                                             str(HERE / "archives" / "mlp.pt2.gz")))])
+        # The longest begins first.
+        harness.cases(
+            [("broken archives", functools.partial(ops.check_hostile, harness.ppopt, scratch, [sys.executable, str(HERE / "hostile.py")],
+                                                   str(HERE / "archives" / "mlp.pt2.gz")))] +
+            [(f"{archive[:-4]}, {plan}", functools.partial(models.check, harness.ppopt, scratch, fixtures, name, archive, spelling, plan,
+                                                           fixtures.flags(name, archive, plan, harness.args.long)))
+             for name, archive, spelling in fixtures.archives() for plan in fixtures.plans(name, archive, harness.args.long)] +
+            [(f"{archive[:-4]}, back", functools.partial(models.check_back, harness.ppopt, scratch, fixtures, name, archive))
+             for name, archive in BACK] +
+            [(f"{archive[:-4]}, more rows", functools.partial(models.check_wide, harness.ppopt, scratch, fixtures, name, archive, spelling))
+             for name, archive, spelling in fixtures.archives() if archive in WIDE] +
+            [(f"ops, {program}", functools.partial(ops.check_group, harness.ppopt, cases, program, names, flags))
+             for program, names, flags in cases.groups(harness.args.long)] +
+            [(f"refused: {name}", functools.partial(ops.check_refused, harness.ppopt, cases, name, word)) for name, word in cases.refused()] +
+            [("the number of rows", functools.partial(batches.check_fixed, harness.ppopt, scratch, fixtures)),
+             ("a variance over the rows", functools.partial(batches.check_spread, harness.ppopt, scratch, fixtures)),
+             ("--batch-dim", functools.partial(batches.check_batch_dims, harness.ppopt, scratch, fixtures)),
+             ("unsupported ops", functools.partial(ops.check_unsupported, harness.ppopt, scratch, unsupported.unpack, str(HERE / "unsupported")))])
     return harness.finish()
 
 

@@ -55,7 +55,8 @@ def main():
             fixtures, work = models.Fixtures(folder), os.path.join(scratch, f"{version}.work")
             os.mkdir(work)
             harness.cases([(f"{version}: {archive[:-4]}, {plan}",
-                            functools.partial(models.check, harness.ppopt, work, fixtures, name, archive, spelling, plan))
+                            functools.partial(models.check, harness.ppopt, work, fixtures, name, archive, spelling, plan,
+                                              fixtures.flags(name, archive, plan, harness.args.long)))
                            for name, archive, spelling in fixtures.archives() for plan in fixtures.plans(name, archive, harness.args.long)])
     return harness.finish()
 

@@ -24,6 +24,9 @@ PLANS = {
 
 EVERY_PLAN = ("gpt2", "llama", "bert", "vit", "lora")
 
+# Compiles in a third of the time, to what computes the same bits (check_bits.py).
+UNOPTIMIZED = ["--threshold", "native-parts=0"]
+
 
 class Unpacker:
     """A folder of archives that are compressed."""
@@ -48,6 +51,7 @@ class Fixtures(Unpacker):
         super().__init__(directory)
         with open(os.path.join(directory, "models.json")) as file:
             self.described = json.load(file)
+        self.locks = {archive: threading.Lock() for _, archive, _ in self.archives()}
 
     def archives(self):
         """[(model, archive, type)]"""
@@ -74,14 +78,27 @@ class Fixtures(Unpacker):
             groups.setdefault(kind, {})[rest] = value
         return groups
 
+    def flags(self, name, archive, plan, everything):
+        """Of compile: LLVM optimises one program of those that have every plan."""
+        first = archive == next(iter(self.described["models"][name]["archives"])) and plan == next(iter(PLANS))
+        return [] if everything or first and name in EVERY_PLAN else UNOPTIMIZED
+
+    def imported(self, ppopt, scratch, name, archive):
+        """The model that an archive becomes, imported once in a folder, and its parameters."""
+        model = os.path.join(scratch, f"{archive[:-4]}.mlir")
+        with self.locks[archive]:
+            if not os.path.exists(model):
+                import_model(ppopt, self.unpack(archive, scratch), model, import_flags(self.described["models"][name]))
+        return model, safetensors_io.read(os.path.splitext(model)[0] + ".safetensors")
+
 
 def check_back(ppopt, scratch, fixtures, name, archive):
     """What `--export` writes has every name of the state_dict, with its shape, type and, where names are tied, the same bits. `--init` takes it, and
     the same with one name of each, and refuses tied tensors that differ."""
     described, figures = fixtures.described["models"][name], fixtures.figures(name)
     stem = os.path.join(scratch, f"{name}.back")
-    first, _ = import_model(ppopt, fixtures.unpack(archive, scratch), stem + ".mlir", import_flags(described))
-    train = compile_model(ppopt, stem + ".mlir", stem, ["--optimizer", "adamw", "--cpu", "native", "--mesh", "dp=2", "--zero", "3"])
+    model, first = fixtures.imported(ppopt, scratch, name, archive)
+    train = compile_model(ppopt, model, stem, ["--optimizer", "adamw", "--mesh", "dp=2", "--zero", "3", *UNOPTIMIZED])
     inputs = inputs_of(figures, described, described["archives"][archive])
     trained = run(train, ["--lr", "0.01"], init=first, inputs=inputs, steps=2).parameters
     ties = described["ties"]
@@ -122,9 +139,9 @@ def check_wide(ppopt, scratch, fixtures, name, archive, spelling):
     """With --batch four times the rows have PyTorch's loss, whole and in microbatches on two ranks."""
     described, figures = fixtures.described["models"][name], fixtures.figures(name)
     stem = os.path.join(scratch, f"{archive[:-4]}.wide")
-    init, _ = import_model(ppopt, fixtures.unpack(archive, scratch), stem + ".mlir", import_flags(described))
+    model, init = fixtures.imported(ppopt, scratch, name, archive)
     for plan in [], ["--mesh", "dp=2", "--microbatches", "2"]:
-        train = compile_model(ppopt, stem + ".mlir", stem, ["--cpu", "native", "--batch", str(4 * described["rows"]), *plan])
+        train = compile_model(ppopt, model, stem, ["--batch", str(4 * described["rows"]), *plan, *UNOPTIMIZED])
         result = run(train, [], init=init, inputs=inputs_of(figures, described, spelling))
         expect_close("loss", result.losses, figures["losses"]["wide"], TOLERANCE[spelling])
 
@@ -135,13 +152,13 @@ def inputs_of(figures, described, spelling):
     return {name: figures["inputs"][name].astype(of_float if kind == "float" else kind) for name, kind in described["inputs"].items()}
 
 
-def check(ppopt, scratch, fixtures, name, archive, spelling, plan):
-    """The first loss and gradients, and the losses of some steps of AdamW, are PyTorch's."""
+def check(ppopt, scratch, fixtures, name, archive, spelling, plan, flags=()):
+    """The first loss and gradients, and the losses of some steps of AdamW, are PyTorch's. `flags`: further ones of compile."""
     described, figures = fixtures.described["models"][name], fixtures.figures(name)
     stem = os.path.join(scratch, f"{archive[:-4]}.{plan.replace(' ', '').replace('=', '').replace(',', '-')}")
-    init, _ = import_model(ppopt, fixtures.unpack(archive, scratch), stem + ".mlir", import_flags(described))
+    model, init = fixtures.imported(ppopt, scratch, name, archive)
     adamw = fixtures.described["adamw"]
-    train = compile_model(ppopt, stem + ".mlir", stem, ["--optimizer", "adamw", "--cpu", "native", *PLANS[plan]])
+    train = compile_model(ppopt, model, stem, ["--optimizer", "adamw", *PLANS[plan], *flags])
     result = run(train, ["--lr", repr(adamw["lr"]), "--betas", ",".join(map(repr, adamw["betas"])), "--eps", repr(adamw["eps"]),
                          "--weight-decay", repr(adamw["weight_decay"])],
                  init=init, inputs=inputs_of(figures, described, spelling), steps=fixtures.described["steps"], dump_gradients=True)

@@ -40,7 +40,8 @@ def main():
     print("| model | " + " | ".join(models.PLANS) + " |\n|---" + "|---" * len(models.PLANS) + "|")
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for name, archive, spelling in rows:
-            outcomes = list(pool.map(lambda plan: outcome(ppopt, scratch, fixtures, name, archive, spelling, plan), models.PLANS))
+            outcomes = list(pool.map(lambda plan: outcome(ppopt, scratch, fixtures, name, archive, spelling, plan,
+                                                          fixtures.flags(name, archive, plan, everything=False)), models.PLANS))
             differ += sum(each != "equal" for each in outcomes)
             print(f"| {archive[:-4]} | " + " | ".join(outcomes) + " |", flush=True)
     print(f"{len(rows)} models x {len(models.PLANS)} plans, {differ} not equal")

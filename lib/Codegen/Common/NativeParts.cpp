@@ -108,6 +108,7 @@ static void declareReferences(ModuleOp part,
 }
 
 SmallVector<NativePart> pp::divideIntoParts(ModuleOp module) {
+  bool optimizes = getThreshold(module, Threshold::NativeParts) > 0;
   DenseMap<StringAttr, Operation *> symbols;
   SmallVector<LLVM::LLVMFuncOp> optimized;
   SmallVector<Operation *> others;
@@ -118,8 +119,8 @@ SmallVector<NativePart> pp::divideIntoParts(ModuleOp module) {
     if (!function)
       others.push_back(&op);
     else if (!function.isDeclaration())
-      function.getOptimizeNone() ? others.push_back(&op)
-                                 : optimized.push_back(function);
+      optimizes && !function.getOptimizeNone() ? optimized.push_back(function)
+                                               : others.push_back(&op);
   }
 
   SmallVector<SmallVector<Operation *>> contents = {others};

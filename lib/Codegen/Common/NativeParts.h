@@ -10,7 +10,8 @@ namespace mlir::pp {
 /// A module that is compiled to one object file, independent of the others.
 struct NativePart {
   OwningOpRef<ModuleOp> module;
-  /// Whether it holds functions with optimize_none and everything that is not a
+  /// Whether it holds functions that are not optimised (those with
+  /// optimize_none, with native-parts=0 all) and everything that is not a
   /// function.
   bool isUnoptimized = false;
 };
