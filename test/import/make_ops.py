@@ -28,6 +28,9 @@ import archives  # noqa: E402
 import op_rows  # noqa: E402, F401
 import op_rows_losses  # noqa: E402, F401
 import op_rows_shapes  # noqa: E402, F401
+import op_rows_writes  # noqa: E402, F401
+import op_rows_formulas  # noqa: E402, F401
+import op_rows_margins  # noqa: E402, F401
 from op_cases import ROWS, Draw, Group, Program, weights  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
