@@ -413,9 +413,9 @@ static Results buildUnfold(OpCall &call, Emitter &emit) {
   if (call.failed())
     return {};
   int64_t count = (self.shape[dim] - window) / step + 1;
-  HostTensor at(Dtype::i64, {count, window});
-  if (!fits(call, at.getShape(), at.getShape()))
+  if (!fits(call, {count, window}, {count, window}))
     return {};
+  HostTensor at(Dtype::i64, {count, window});
   HostTensor::forEachIndex(at.getShape(), [&](ArrayRef<int64_t> index) {
     at.set(index, {0, index[0] * step + index[1]});
   });
@@ -528,7 +528,9 @@ static Results buildOneHot(OpCall &call, Emitter &emit) {
 
 ArrayRef<OpRow> pt2::indexRows() {
   static const OpRow rows[] = {
-      {"aten.index.Tensor", &buildIndex, "boolean masks"},
+      {"aten.index.Tensor", &buildIndex,
+       "boolean masks, except as rows of which sums, "
+       "means and losses are taken"},
       {"aten.index_select.default", &buildIndexSelect},
       {"aten.unfold.default", &buildUnfold},
       {"aten.gather.default", &buildGather},

@@ -43,8 +43,12 @@ static Results contract(OpCall &call, Emitter &emit, Shape left, Shape right) {
                   !call.failed() &&
                   Emitter::shapeOf(a)[i] == Emitter::shapeOf(b)[j];
   }
-  if (!isPossible)
-    call.fail("contracts dimensions of different sizes");
+  auto hasTwice = [](Shape dims) {
+    llvm::sort(dims);
+    return std::adjacent_find(dims.begin(), dims.end()) != dims.end();
+  };
+  if (!isPossible || hasTwice(left) || hasTwice(right))
+    call.fail("contracts dimensions of different sizes, or one twice");
   if (call.failed())
     return {};
   Value product = emit.matmul(asMatrix(emit, a, left, /*isLast=*/true),

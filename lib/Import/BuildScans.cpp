@@ -75,6 +75,10 @@ static Results buildDiff(OpCall &call, Emitter &emit) {
     if (call.has(name))
       parts.push_back(emit.operand(call, name, type));
   Value x = emit.concat(parts, dim);
+  if (Emitter::rankOf(x) != rank || order >= Emitter::shapeOf(x)[dim]) {
+    call.fail("takes differences of an order that leaves nothing");
+    return {};
+  }
   for (; order > 0; --order) {
     int64_t size = Emitter::shapeOf(x)[dim] - 1;
     Value left = emit.sliceDim(x, dim, 0, size),

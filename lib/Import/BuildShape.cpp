@@ -69,6 +69,10 @@ Values buildMeshgrid(OpCall &call, Emitter &emit) {
   Values results;
   for (auto [i, tensor] : enumerate(call.tensors("tensors"))) {
     const Shape &to = call.result(i).shape;
+    if (i >= to.size()) {
+      call.fail("makes a grid of fewer dimensions than it has vectors");
+      return {};
+    }
     Shape column(to.size(), 1);
     column[swaps && i < 2 && to.size() > 1 ? 1 - i : i] =
         countElements(tensor->shape);

@@ -29,6 +29,14 @@ static const Graph *innerGraph(const Node &node) {
   return nullptr;
 }
 
+/// Whether the node writes in place, or one of the graph that it takes does.
+static bool writesInPlace(const Node &node) {
+  if (!outOfPlace(node.op).empty())
+    return true;
+  const Graph *inner = innerGraph(node);
+  return inner && llvm::any_of(inner->nodes, writesInPlace);
+}
+
 Location GraphImporter::locOf(const Node &node) const {
   if (node.source.file.empty())
     return FileLineColLoc::get(context, path, 0, 0);
@@ -46,7 +54,7 @@ void GraphImporter::findNeeded(ArrayRef<std::string> outputs) {
   for (const std::string &output : outputs)
     read.insert(output);
   for (const Node &node : llvm::reverse(program.graph.nodes)) {
-    bool isNeeded = !outOfPlace(node.op).empty() ||
+    bool isNeeded = writesInPlace(node) ||
                     llvm::any_of(node.results, [&](const std::string &result) {
                       return read.contains(result) ||
                              (program.graph.symbols.contains(result) &&
@@ -284,6 +292,20 @@ LogicalResult GraphImporter::importNode(const Node &node, const Graph &graph) {
     OpCall call(node, graph, environment);
     return importNumber(node, call);
   }
+  FailureOr<bool> selects = importSelection(node, graph);
+  if (failed(selects))
+    return failure();
+  OpCall call(node, graph, environment);
+  bool isSelected = llvm::any_of(call.allTensors(), [](const Tensor *tensor) {
+    return bool(tensor->kept);
+  });
+  if (isSelected && outOfPlace(node.op).empty())
+    return importSelected(node, graph);
+  if (isSelected)
+    return error(node) << "changes rows in place that a boolean mask selects: "
+                          "write it out of place";
+  if (*selects)
+    return success();
   if (failed(computeResults(node, graph)))
     return failure();
   linkViews(node, graph);

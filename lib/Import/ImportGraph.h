@@ -37,6 +37,11 @@ private:
   /// Computes a node's results, which have a storage each.
   LogicalResult computeResults(const Node &node, const Graph &graph);
 
+  // ImportMasks.cpp
+  /// Whether the node selects by a boolean mask: then its result is made.
+  FailureOr<bool> importSelection(const Node &node, const Graph &graph);
+  LogicalResult importSelected(const Node &node, const Graph &graph);
+
   // ImportWrites.cpp
   /// Notes of which tensor the results of a node are views.
   void linkViews(const Node &node, const Graph &graph);

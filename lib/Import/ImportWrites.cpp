@@ -43,7 +43,8 @@ static ViewKind viewKindOf(StringRef op) {
   name.consume_front("aten.");
   return llvm::StringSwitch<ViewKind>(name)
       .Case("alias", ViewKind::Same)
-      .Cases({"view", "view_as", "unsqueeze", "squeeze", "unflatten"},
+      .Cases({"view", "view_as", "unsqueeze", "squeeze", "unflatten",
+              "atleast_1d", "atleast_2d", "atleast_3d"},
              ViewKind::Shape)
       .Cases(
           {"permute", "transpose", "t", "swapaxes", "mT", "numpy_T", "movedim"},
@@ -53,7 +54,8 @@ static ViewKind viewKindOf(StringRef op) {
              ViewKind::Part)
       .Case("diagonal", ViewKind::Diagonal)
       .Cases({"detach", "expand", "expand_as", "broadcast_to",
-              "broadcast_tensors", "meshgrid", "unfold"},
+              "broadcast_tensors", "meshgrid", "unfold", "hsplit", "vsplit",
+              "dsplit"},
              ViewKind::Read)
       .Cases({"reshape", "reshape_as", "flatten", "ravel", "contiguous", "to",
               "type_as"},
@@ -116,12 +118,32 @@ static DimRange readRange(OpCall &call, ArrayRef<int64_t> shape,
   return range;
 }
 
-/// The order that the view's dimensions have in its base.
 static Shape invert(ArrayRef<int64_t> perm) {
   Shape inverse(perm.size());
   for (auto [to, from] : enumerate(perm))
     inverse[from] = to;
   return inverse;
+}
+
+/// `whole` with `value` in place of the view that the call makes of it.
+static Value writePart(OpCall &call, Emitter &emit, ViewKind kind, Value whole,
+                       Value value, StringRef name) {
+  if (kind == ViewKind::Diagonal)
+    return replaceDiagonal(call, emit, whole, value);
+  if (kind == ViewKind::Order) {
+    std::vector<Value> moved = findOpRow(call.getOp())->build(call, emit);
+    if (call.failed() || moved.empty())
+      return whole;
+    auto op = moved.front().getDefiningOp<TransposeOp>();
+    bool isMoved = op && op.getX() == whole;
+    return isMoved ? emit.transpose(value, invert(op.getPerm())) : value;
+  }
+  DimRange range = readRange(call, Emitter::shapeOf(whole), name);
+  if (call.failed())
+    return whole;
+  Shape shape(Emitter::shapeOf(whole));
+  shape[range.dim] = range.size;
+  return replaceRange(emit, whole, emit.reshape(value, shape), range);
 }
 
 //===----------------------------------------------------------------------===//
@@ -156,41 +178,23 @@ LogicalResult GraphImporter::writeToBases(const Node &node,
     const Tensor &part = environment.tensors[name];
     Tensor &whole = environment.tensors[base];
     Value value = emit.value(part);
-    switch (viewKindOf(part.view)) {
-    case ViewKind::Same:
-      break;
-    case ViewKind::Shape:
-      value = emit.reshape(value, whole.shape);
-      break;
-    case ViewKind::Order: {
-      OpCall call(*part.view.node, *part.view.graph, environment);
-      Value moved = findOpRow(call.getOp())->build(call, emit).front();
-      if (auto op = moved.getDefiningOp<TransposeOp>();
-          op && op.getX() == emit.value(whole))
-        value = emit.transpose(value, invert(op.getPerm()));
-      break;
-    }
-    case ViewKind::Part: {
-      OpCall call(*part.view.node, *part.view.graph, environment);
-      DimRange range = readRange(call, whole.shape, name);
-      Shape shape = whole.shape;
-      shape[range.dim] = range.size;
-      value = replaceRange(emit, emit.value(whole), emit.reshape(value, shape),
-                           range);
-      break;
-    }
-    case ViewKind::Diagonal: {
-      OpCall call(*part.view.node, *part.view.graph, environment);
-      value = replaceDiagonal(call, emit, emit.value(whole), value);
-      break;
-    }
-    default:
+    ViewKind kind = viewKindOf(part.view);
+    if (kind == ViewKind::Read || kind == ViewKind::Perhaps)
       return error(node)
              << "changes a tensor in place that is a view by '"
              << part.view.node->op
              << "', and what it is of is read afterwards: write it out of "
                 "place";
+    if (kind == ViewKind::Shape)
+      value = emit.reshape(value, whole.shape);
+    if (kind != ViewKind::Same && kind != ViewKind::Shape) {
+      OpCall call(*part.view.node, *part.view.graph, environment);
+      value = writePart(call, emit, kind, emit.value(whole), value, name);
+      if (call.failed())
+        return error(*part.view.node) << call.getError();
     }
+    if (std::string why = emit.takeError(); !why.empty())
+      return error(node) << why;
     whole.value = value;
     whole.constant.reset();
   }
@@ -272,11 +276,17 @@ LogicalResult GraphImporter::replaceInPlace(const Node &node) {
   std::string result = node.results.front();
   if (!tensors.contains(result))
     return error(node) << "has no result in place of '" << self << "'";
+  if (viewKindOf(node.op) != ViewKind::None) {
+    // squeeze_ and detach_ change no element; what it was of is not known then.
+    Tensor seen = tensors[result];
+    seen.view = {};
+    tensors[self] = seen;
+    return success();
+  }
   SmallVector<std::string> chain = {self};
   while (!tensors[chain.back()].view.base.empty())
     chain.push_back(tensors[chain.back()].view.base);
-  bool detaches = canonicalName(node.op) == "aten.detach.default";
-  if (!detaches && failed(checkWritable(node, chain.back())))
+  if (failed(checkWritable(node, chain.back())))
     return failure();
 
   Tensor &written = tensors[self];
@@ -293,7 +303,7 @@ LogicalResult GraphImporter::replaceInPlace(const Node &node) {
         other.second.storage == named.storage &&
         readsLeft.lookup(other.first()) > 0)
       readLater.push_back(other.first().str());
-  if (detaches || readLater.empty())
+  if (readLater.empty())
     return success();
   llvm::sort(readLater); // the same ops each time
   emit.setLoc(locOf(node));

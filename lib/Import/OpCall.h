@@ -30,6 +30,8 @@ struct Tensor {
   /// Views of one tensor have the same number.
   int64_t storage = 0;
   ViewOf view = {};
+  /// Of rows that a mask selects: whether each of all is selected.
+  mlir::Value kept = {};
 
   int64_t getRank() const { return shape.size(); }
 };
