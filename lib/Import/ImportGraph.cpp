@@ -184,7 +184,10 @@ LogicalResult GraphImporter::importInner(const Node &node) {
       tensor.view = {from};
       environment.tensors[to] = tensor;
     }
-  if (failed(importNodes(inner)))
+  bool before = std::exchange(isWithoutGradients, !keepsGradients);
+  LogicalResult result = importNodes(inner);
+  isWithoutGradients = before;
+  if (failed(result))
     return failure();
   for (auto [name, output] : zip(node.results, inner.outputs)) {
     if (output.kind != Argument::Kind::Tensor ||

@@ -76,6 +76,8 @@ private:
   /// Results of nodes that are not supported: what reads them is passed over.
   llvm::StringSet<> missing;
   int64_t nextStorage = 1;
+  /// Inside of a region without gradients.
+  bool isWithoutGradients = false;
 };
 
 } // namespace mlir::pp::pt2

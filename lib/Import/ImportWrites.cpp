@@ -13,6 +13,7 @@
 #include "Evaluate.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace llvm;
@@ -263,6 +264,21 @@ LogicalResult GraphImporter::viewAgain(const Node &writer, StringRef name,
   return success();
 }
 
+/// Whether a gradient goes from the value to a parameter.
+static bool hasGradient(Value value) {
+  SmallPtrSet<Operation *, 32> seen;
+  SmallVector<Value> pending = {value};
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val().getDefiningOp();
+    if (!op || isa<DetachOp>(op) || !seen.insert(op).second)
+      continue;
+    if (isa<ParamOp>(op))
+      return true;
+    llvm::append_range(pending, op->getOperands());
+  }
+  return false;
+}
+
 LogicalResult GraphImporter::replaceInPlace(const Node &node) {
   std::string self;
   for (const NamedArgument &argument : node.arguments)
@@ -288,13 +304,18 @@ LogicalResult GraphImporter::replaceInPlace(const Node &node) {
     chain.push_back(tensors[chain.back()].view.base);
   if (failed(checkWritable(node, chain.back())))
     return failure();
+  // PyTorch's backward does not know of such a write.
+  if (Value before = tensors[self].value;
+      isWithoutGradients && before && hasGradient(before))
+    return error(node) << "changes a tensor in place without gradients that "
+                          "has one: write it out of place, or detach it";
 
-  Tensor &written = tensors[self];
-  written.constant = tensors[result].constant;
-  written.value = tensors[result].value;
-  if (written.storage == 0)
-    written.storage = nextStorage++;
-  Tensor named = written;
+  Tensor &own = tensors[self];
+  own.constant = tensors[result].constant;
+  own.value = tensors[result].value;
+  if (own.storage == 0)
+    own.storage = nextStorage++;
+  Tensor named = own;
   named.view = {self};
   tensors[result] = named;
   SmallVector<std::string> readLater;
@@ -306,6 +327,21 @@ LogicalResult GraphImporter::replaceInPlace(const Node &node) {
   if (readLater.empty())
     return success();
   llvm::sort(readLater); // the same ops each time
+  // Up to the last base that is read, or viewed by what is.
+  size_t last = 0;
+  for (const std::string &name : readLater) {
+    std::string base = name;
+    auto at = llvm::find(chain, base);
+    while (at == chain.end() && !base.empty()) {
+      base = tensors[base].view.base;
+      at = llvm::find(chain, base);
+    }
+    if (at == chain.end())
+      return error(node) << "changes a tensor in place of which a view is read "
+                            "afterwards: write it out of place";
+    last = std::max<size_t>(last, at - chain.begin());
+  }
+  chain.truncate(last + 1);
   emit.setLoc(locOf(node));
   bool isConstant = named.constant && tensors[chain.back()].constant;
   if (failed(isConstant ? writeToConstants(node, chain)

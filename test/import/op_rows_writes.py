@@ -93,6 +93,23 @@ def writes(r):
     yield Case(lambda weight, ids: shifted(ids, weight), dict(weight=r.normal(6, 3)), dict(ids=r.ids(6, BATCH, 5)), label="shifted")
     yield Case(replaced, dict(x=r.normal(3, 4), y=r.normal(3, 4)), label="replaced")
     yield Case(empty, dict(x=r.normal(3, 4)), label="empty")
+    yield Case(ungraded, dict(x=r.normal(3, 4)), label="ungraded", core=False)
+
+
+def ungraded(x):
+    """No one reads the region's results."""
+    mask, twice = torch.zeros(3, 4, dtype=torch.float64), (x * 2).detach()
+    with torch.no_grad():
+        mask[1:].add_(2)
+        twice[:, 0] = 5
+    return x * mask + twice
+
+
+def ungraded_values(x):
+    y = x * 2
+    with torch.no_grad():
+        y[0] = 3
+    return y
 
 
 @row()
@@ -106,3 +123,4 @@ def unwritten(r):
         return op
     yield Case(through(lambda y: y.detach()), dict(x=r.normal(3, 3)), label="detached", refused="detach")
     yield Case(through(lambda y: y.reshape(-1)), dict(x=r.normal(3, 4)), label="perhaps", refused="out of place")
+    yield Case(ungraded_values, dict(x=r.normal(3, 4)), label="ungraded", refused="without gradients")
