@@ -1,6 +1,6 @@
 //===- BuildElementwise.cpp - Elementwise ops and casts -------------------===//
 
-#include "Emitter.h"
+#include "Formula.h"
 
 #include <cmath>
 
@@ -81,18 +81,45 @@ Values buildMul(OpCall &call, Emitter &emit) {
   return {emit.toBoolean(product)};
 }
 
-Values buildDiv(OpCall &call, Emitter &emit) {
-  StringRef rounding = call.text("rounding_mode", "");
-  bool rounds = !rounding.empty() || call.getOp().contains("floor_divide");
-  if (!rounds)
-    return buildBinary<DivOp>(call, emit);
-  Dtype type = call.result().type;
-  if (pt2::isFloat(type) || rounding == "floor" || rounding.empty()) {
-    call.fail("rounds a quotient of values that are not constant: only "
-              "rounding_mode='trunc' of integers is supported");
-    return {};
+/// A quotient rounded down, or toward zero, and the rest.
+struct Quotient {
+  Expr rounded, rest;
+};
+
+/// Floats are divided in float64, in which the rest of those with 32 bits is
+/// exact up to a quotient of 2^28. A quotient of float64 that is nearer to an
+/// integer than float64 can tell is that integer.
+Quotient divideRounded(Expr a, Expr b, bool isDown) {
+  Dtype type = a.getType();
+  if (pt2::isFloat(type)) {
+    a = castTo(a, Dtype::f64);
+    b = castTo(b, Dtype::f64);
+    Expr rounded = isDown ? floor(a / b) : trunc(a / b);
+    return {castTo(rounded, type), castTo(a - rounded * b, type)};
   }
-  return buildBinary<DivOp>(call, emit);
+  // Integers are rounded toward zero: where the rest has another sign than b,
+  // the quotient is one too large.
+  Expr rounded = a / b, rest = a - rounded * b;
+  if (!isDown)
+    return {rounded, rest};
+  Expr differs = rest * b < 0;
+  return {where(differs, rounded - 1, rounded), where(differs, rest + b, rest)};
+}
+
+Quotient readQuotient(OpCall &call, Emitter &emit, bool isDown) {
+  Formula f{call, emit};
+  return divideRounded(f("self"), f("other"), isDown);
+}
+
+Values buildDiv(OpCall &call, Emitter &emit) {
+  StringRef rounding = call.text(
+      "rounding_mode", call.getOp().contains("floor_divide") ? "floor" : "");
+  if (rounding == "floor")
+    return {readQuotient(call, emit, /*isDown=*/true).rounded.get()};
+  Values quotient = buildBinary<DivOp>(call, emit);
+  if (rounding.empty() || !pt2::isFloat(call.result().type))
+    return quotient;
+  return {trunc({emit, quotient.front()}).get()};
 }
 
 Values buildPow(OpCall &call, Emitter &emit) {
@@ -154,24 +181,13 @@ template <int base> Values buildLogOf(OpCall &call, Emitter &emit) {
 }
 
 Values buildTrunc(OpCall &call, Emitter &emit) {
-  Value x = emit.operand(call, "self", call.result().type);
-  return {
-      emit.mul(emit.make<SignOp>(x), emit.make<FloorOp>(emit.make<AbsOp>(x)))};
+  return {trunc(Formula{call, emit}("self")).get()};
 }
 
-/// a - floor(a / b) b, as Python's %.
+/// remainder, which is Python's %, and fmod, which is C's.
 Values buildRemainder(OpCall &call, Emitter &emit) {
-  Dtype type = call.result().type;
-  Value a = emit.operand(call, "self", type),
-        b = emit.operand(call, "other", type);
-  if (pt2::isFloat(type))
-    return {emit.sub(a, emit.mul(emit.make<FloorOp>(emit.div(a, b)), b))};
-  // A quotient of integers is rounded toward zero: where the rest has another
-  // sign than b, it is one b too small.
-  Value rest = emit.sub(a, emit.mul(emit.div(a, b), b)),
-        zero = emit.number(type, 0);
-  Value differs = emit.compare(ComparePredicate::Lt, emit.mul(rest, b), zero);
-  return {emit.select(differs, emit.add(rest, b), rest)};
+  bool isDown = call.getOp().starts_with("aten.remainder.");
+  return {readQuotient(call, emit, isDown).rest.get()};
 }
 
 Values buildReciprocal(OpCall &call, Emitter &emit) {
@@ -375,6 +391,14 @@ Values buildIsInf(OpCall &call, Emitter &emit) {
   return {emit.compare(ComparePredicate::Eq, x, emit.number(type, INFINITY))};
 }
 
+Values buildIsFinite(OpCall &call, Emitter &emit) {
+  Dtype type = call.tensor("self").type;
+  if (!pt2::isFloat(type))
+    return {emit.constant(
+        HostTensor::splat(Dtype::boolean, call.result().shape, {0, 1}))};
+  return {(abs(Formula{call, emit}.as("self", type)) < INFINITY).get()};
+}
+
 Values buildWhere(OpCall &call, Emitter &emit) {
   Dtype type = call.result().type;
   Value condition = emit.operand(call, "condition", Dtype::boolean);
@@ -417,13 +441,18 @@ const OpRow rows[] = {
     {"aten.mul.Scalar", buildMul},
     {"aten.div.Tensor", buildDiv},
     {"aten.div.Scalar", buildDiv},
-    {"aten.div.Tensor_mode", buildDiv, "rounding, except 'trunc' of integers"},
-    {"aten.div.Scalar_mode", buildDiv, "rounding, except 'trunc' of integers"},
+    {"aten.div.Tensor_mode", buildDiv},
+    {"aten.div.Scalar_mode", buildDiv},
+    {"aten.floor_divide.default", buildDiv},
+    {"aten.floor_divide.Scalar", buildDiv},
     {"aten.pow.Tensor_Scalar", buildPow, "integers"},
     {"aten.pow.Tensor_Tensor", buildPow, "integers"},
     {"aten.pow.Scalar", buildPow, "integers"},
     {"aten.remainder.Tensor", buildRemainder},
     {"aten.remainder.Scalar", buildRemainder},
+    {"aten.remainder.Scalar_Tensor", buildRemainder},
+    {"aten.fmod.Tensor", buildRemainder},
+    {"aten.fmod.Scalar", buildRemainder},
     {"aten.maximum.default", buildBinary<MaximumOp>},
     {"aten.minimum.default", buildBinary<MinimumOp>},
     {"aten.neg.default", buildNeg},
@@ -462,7 +491,6 @@ const OpRow rows[] = {
     {"aten.clamp_min.Tensor", buildClamp},
     {"aten.clamp_max.default", buildClamp},
     {"aten.clamp_max.Tensor", buildClamp},
-    {"aten.clip.default", buildClamp},
     {"aten.hardtanh.default", buildClamp},
     {"aten.relu6.default", buildClamp},
     {"aten.hardsigmoid.default", buildHardSigmoid},
@@ -495,6 +523,7 @@ const OpRow rows[] = {
     {"aten.bitwise_not.default", buildNot, "integers"},
     {"aten.isnan.default", buildIsNan},
     {"aten.isinf.default", buildIsInf},
+    {"aten.isfinite.default", buildIsFinite},
     {"aten.where.self", buildWhere},
     {"aten.where.ScalarOther", buildWhere},
     {"aten.where.ScalarSelf", buildWhere},

@@ -402,6 +402,28 @@ static Results buildIndexSelect(OpCall &call, Emitter &emit) {
   return {emit.reshape(result, call.result().shape)};
 }
 
+/// Windows along a dimension, whose elements come last.
+static Results buildUnfold(OpCall &call, Emitter &emit) {
+  const Tensor &self = call.tensor("self");
+  int64_t dim = call.dim("dimension", self.getRank()),
+          window = call.integer("size"), step = call.integer("step");
+  if (self.getRank() == 0 || window < 1 || step < 1 || window > self.shape[dim])
+    call.fail("makes windows of " + Twine(window) + " elements, " +
+              Twine(step) + " apart, along a dimension without as many");
+  if (call.failed())
+    return {};
+  int64_t count = (self.shape[dim] - window) / step + 1;
+  if (!fits(call, {count, window}, {count, window}))
+    return {};
+  HostTensor at(Dtype::i64, {count, window});
+  HostTensor::forEachIndex(at.getShape(), [&](ArrayRef<int64_t> index) {
+    at.set(index, {0, index[0] * step + index[1]});
+  });
+  Value windows = gatherDim(emit, emit.value(self), dim,
+                            {Shape(at.getShape()), at, nullptr});
+  return {emit.transpose(windows, toLast(Emitter::rankOf(windows), dim + 1))};
+}
+
 //===----------------------------------------------------------------------===//
 // gather, take_along_dim, one_hot
 //===----------------------------------------------------------------------===//
@@ -506,8 +528,11 @@ static Results buildOneHot(OpCall &call, Emitter &emit) {
 
 ArrayRef<OpRow> pt2::indexRows() {
   static const OpRow rows[] = {
-      {"aten.index.Tensor", &buildIndex, "boolean masks"},
+      {"aten.index.Tensor", &buildIndex,
+       "boolean masks, except as rows of which sums, "
+       "means and losses are taken"},
       {"aten.index_select.default", &buildIndexSelect},
+      {"aten.unfold.default", &buildUnfold},
       {"aten.gather.default", &buildGather},
       {"aten.take_along_dim.default", &buildTakeAlongDim},
       {"aten.one_hot.default", &buildOneHot},

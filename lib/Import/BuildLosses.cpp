@@ -1,5 +1,7 @@
 //===- BuildLosses.cpp - Losses -------------------------------------------===//
 
+#include "BuildLosses.h"
+
 #include "BuildIndexed.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -30,8 +32,7 @@ static Value reduceAll(Emitter &emit, ReduceKind kind, Value value) {
   return emit.reduce(kind, value, dims, /*keepDims=*/false);
 }
 
-/// The losses as the call reduces them, in the type of its result.
-static Value reduceLosses(OpCall &call, Emitter &emit, Value losses) {
+Value pt2::reduceLosses(OpCall &call, Emitter &emit, Value losses) {
   Reduction reduction = readReduction(call);
   if (reduction == Reduction::Mean)
     losses = reduceAll(emit, ReduceKind::Mean, losses);

@@ -48,10 +48,10 @@ struct Recurrence {
 } // namespace
 
 static Cell readCell(StringRef op) {
-  return op.starts_with("aten.lstm.")       ? Cell::Lstm
-         : op.starts_with("aten.gru.")      ? Cell::Gru
-         : op.starts_with("aten.rnn_relu.") ? Cell::RnnRelu
-                                            : Cell::RnnTanh;
+  return op.starts_with("aten.lstm")       ? Cell::Lstm
+         : op.starts_with("aten.gru")      ? Cell::Gru
+         : op.starts_with("aten.rnn_relu") ? Cell::RnnRelu
+                                           : Cell::RnnTanh;
 }
 
 static int64_t countGates(Cell cell) {
@@ -127,15 +127,21 @@ static State step(Emitter &emit, Cell cell, Value fromInput,
           nullptr};
 }
 
-/// One layer over x [N, T, …] in one direction.
-static Sequence runLayer(Emitter &emit, Cell cell, Value x,
-                         const Weights &weights, State state, bool isReverse) {
-  Value all = emit.make<MatmulOp>(x, weights.input, /*transpose_lhs=*/false,
-                                  /*transpose_rhs=*/true);
+/// What the gates have of the input: of all steps, or of one.
+static Value project(Emitter &emit, Cell cell, Value x,
+                     const Weights &weights) {
+  Value gates = emit.make<MatmulOp>(x, weights.input, /*transpose_lhs=*/false,
+                                    /*transpose_rhs=*/true);
   Value bias = weights.inputBias;
   if (cell != Cell::Gru)
     bias = addOptional(emit, bias, weights.hiddenBias);
-  all = addOptional(emit, all, bias);
+  return addOptional(emit, gates, bias);
+}
+
+/// One layer over x [N, T, …] in one direction.
+static Sequence runLayer(Emitter &emit, Cell cell, Value x,
+                         const Weights &weights, State state, bool isReverse) {
+  Value all = project(emit, cell, x, weights);
   ArrayRef<int64_t> shape = Emitter::shapeOf(all);
   int64_t rows = shape[0], steps = shape[1], width = shape[2];
   Sequence sequence{SmallVector<Value>(steps), state};
@@ -293,6 +299,42 @@ static Results buildRecurrent(OpCall &call, Emitter &emit) {
   return results;
 }
 
+//===----------------------------------------------------------------------===//
+// Single steps
+//===----------------------------------------------------------------------===//
+
+/// lstm_cell, gru_cell, rnn_tanh_cell and rnn_relu_cell of rows [N, …]: the
+/// next states.
+static Results buildCell(OpCall &call, Emitter &emit) {
+  Cell cell = readCell(call.getOp());
+  auto valueOf = [&](StringRef name) {
+    return call.has(name) ? emit.value(call.tensor(name)) : Value();
+  };
+  std::vector<const Tensor *> states =
+      cell == Cell::Lstm ? call.tensors("hx") : std::vector{&call.tensor("hx")};
+  if (states.size() != (cell == Cell::Lstm ? 2 : 1))
+    call.fail("has " + Twine(states.size()) + " states");
+  for (const Tensor *state : states)
+    if (state->getRank() != 2)
+      call.fail("has states that are no [batch, width]");
+  const Shape &hidden = call.tensor("w_hh").shape;
+  if (hidden.size() != 2 || hidden[0] != countGates(cell) * hidden[1] ||
+      call.tensor("input").getRank() != 2)
+    call.fail("has weights that are not of its gates, or an input that is no "
+              "[batch, features]");
+  if (call.failed())
+    return {};
+  Weights weights{valueOf("w_ih"), valueOf("w_hh"), valueOf("b_ih"),
+                  valueOf("b_hh")};
+  State state{emit.value(*states[0]),
+              cell == Cell::Lstm ? emit.value(*states[1]) : Value()};
+  State next = step(emit, cell, project(emit, cell, valueOf("input"), weights),
+                    weights, state);
+  if (cell == Cell::Lstm)
+    return {next.hidden, next.cell};
+  return {next.hidden};
+}
+
 ArrayRef<OpRow> pt2::recurrentRows() {
   static constexpr StringRef kRefused =
       "more than 512 steps, dropout of 1, packed sequences";
@@ -303,6 +345,10 @@ ArrayRef<OpRow> pt2::recurrentRows() {
       {"aten.gru.input", &buildRecurrent, kRefused},
       {"aten.rnn_tanh.input", &buildRecurrent, kRefused},
       {"aten.rnn_relu.input", &buildRecurrent, kRefused},
+      {"aten.lstm_cell.default", &buildCell},
+      {"aten.gru_cell.default", &buildCell},
+      {"aten.rnn_tanh_cell.default", &buildCell},
+      {"aten.rnn_relu_cell.default", &buildCell},
   };
   return rows;
 }

@@ -1,5 +1,7 @@
 //===- BuildReductions.cpp - Sums, extrema, variances, softmax ------------===//
 
+#include "BuildReductions.h"
+
 #include "BuildIndexed.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -35,11 +37,15 @@ static Results buildSumOrMean(OpCall &call, Emitter &emit) {
   Shape dims = call.dims("dim", call.tensor("self").getRank());
   bool keepDims = call.flag("keepdim", false);
   call.dtype("dtype");
+  bool counts = call.getOp().starts_with("aten.count_nonzero.");
   if (isMean && !isFloat(call.result().type))
     call.fail("takes the mean of integers; give a float dtype");
   if (call.failed())
     return {};
-  Value x = castOperand(call, emit);
+  Value x = counts ? emit.operand(call, "self", Dtype::boolean)
+                   : castOperand(call, emit);
+  if (counts)
+    x = emit.castTo(x, Dtype::i64);
   // Sums over the batch are sums over ranks, which are of floats. Those of f64
   // are exact for counts up to 2^53.
   Dtype type = call.result().type;
@@ -122,12 +128,17 @@ static Results buildAnyOrAll(OpCall &call, Emitter &emit) {
 //===----------------------------------------------------------------------===//
 
 /// The gradient of PyTorch's std and norm at 0 is 0.
-static Value squareRoot(Emitter &emit, Value x) {
+static Value rootOf(Emitter &emit, Value x,
+                    llvm::function_ref<Value(Value)> root) {
   Dtype type = Emitter::typeOf(x);
   Value zero = emit.number(type, 0);
   Value isZero = emit.compare(ComparePredicate::Eq, x, zero);
   Value safe = emit.select(isZero, emit.number(type, 1), x);
-  return emit.select(isZero, zero, emit.make<SqrtOp>(safe));
+  return emit.select(isZero, zero, root(safe));
+}
+
+static Value squareRoot(Emitter &emit, Value x) {
+  return rootOf(emit, x, [&](Value safe) { return emit.make<SqrtOp>(safe); });
 }
 
 /// Counts elements along dimensions. The first one may be the batch, which can
@@ -182,6 +193,30 @@ static Results buildVariance(OpCall &call, Emitter &emit) {
   return results;
 }
 
+Value pt2::vectorNorm(OpCall &call, Emitter &emit, Value x, double order,
+                      ArrayRef<int64_t> dims, bool keepDims) {
+  if (!(order >= 1) && !std::isinf(order)) {
+    call.fail("has the order " + std::to_string(order) +
+              ", of which there is no norm; from 1 to infinity are supported");
+    return x;
+  }
+  auto sumOf = [&](Value value) {
+    return emit.reduce(ReduceKind::Sum, value, dims, keepDims);
+  };
+  if (order == 2)
+    return squareRoot(emit, sumOf(emit.mul(x, x)));
+  Value size = emit.make<AbsOp>(x);
+  if (order == 1)
+    return sumOf(size);
+  if (std::isinf(order))
+    return extremum(emit, size, dims, keepDims, /*isMin=*/order < 0);
+  auto power = [&](Value value, double exponent) {
+    return emit.make<PowOp>(value, emit.getBuilder().getF64FloatAttr(exponent));
+  };
+  return rootOf(emit, sumOf(power(size, order)),
+                [&](Value sum) { return power(sum, 1 / order); });
+}
+
 /// norm (Scalar, ScalarOpt_dim and with dtype), linalg_vector_norm.
 static Results buildNorm(OpCall &call, Emitter &emit) {
   bool isLinalg = call.getOp().starts_with("aten.linalg_vector_norm.");
@@ -189,19 +224,10 @@ static Results buildNorm(OpCall &call, Emitter &emit) {
   Shape dims = call.dims("dim", call.tensor("self").getRank());
   bool keepDims = call.flag("keepdim", false);
   call.dtype("dtype");
-  if (order != 1 && order != 2 && !std::isinf(order))
-    call.fail("has the order " + std::to_string(order) +
-              ", of which there is no norm; 1, 2 and infinity are supported");
   if (call.failed())
     return {};
-  Value x = castOperand(call, emit);
-  if (order == 2)
-    return {squareRoot(
-        emit, emit.reduce(ReduceKind::Sum, emit.mul(x, x), dims, keepDims))};
-  Value size = emit.make<AbsOp>(x);
-  if (order == 1)
-    return {emit.reduce(ReduceKind::Sum, size, dims, keepDims)};
-  return {extremum(emit, size, dims, keepDims, /*isMin=*/order < 0)};
+  return {
+      vectorNorm(call, emit, castOperand(call, emit), order, dims, keepDims)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -272,11 +298,13 @@ static Results buildSoftmax(OpCall &call, Emitter &emit) {
 //===----------------------------------------------------------------------===//
 
 ArrayRef<OpRow> pt2::reductionRows() {
-  static constexpr StringRef kNorms = "orders other than 1, 2 and infinity";
+  static constexpr StringRef kNorms = "orders below 1";
   static constexpr StringRef kVariances = "a divisor that is not positive";
   static const OpRow rows[] = {
       {"aten.sum.default", &buildSumOrMean},
       {"aten.sum.dim_IntList", &buildSumOrMean},
+      {"aten.count_nonzero.default", &buildSumOrMean},
+      {"aten.count_nonzero.dim_IntList", &buildSumOrMean},
       {"aten.mean.default", &buildSumOrMean},
       {"aten.mean.dim", &buildSumOrMean},
       {"aten.amax.default", &buildExtremum},

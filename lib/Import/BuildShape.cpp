@@ -1,6 +1,6 @@
 //===- BuildShape.cpp - Ops that move elements ----------------------------===//
 
-#include "Emitter.h"
+#include "BuildShape.h"
 #include "EvaluateConstants.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -14,6 +14,28 @@ using namespace mlir::pp;
 using namespace mlir::pp::pt2;
 
 using Values = std::vector<Value>;
+
+Value pt2::sliceStep(Emitter &emit, Value x, int64_t dim, int64_t begin,
+                     int64_t count, int64_t step) {
+  if (step == 1)
+    return emit.sliceDim(x, dim, begin, count);
+  // Whole groups of `step` elements, of which the first is taken.
+  Shape shape(Emitter::shapeOf(x));
+  int64_t missing = begin + count * step - shape[dim];
+  if (missing > 0) {
+    Shape padded = shape;
+    padded[dim] += missing;
+    x = emit.make<PadOp>(emit.tensorType(Emitter::typeOf(x), padded), x,
+                         Shape(shape.size(), 0));
+  }
+  x = emit.sliceDim(x, dim, begin, count * step);
+  Shape groups(Emitter::shapeOf(x));
+  groups[dim] = count;
+  groups.insert(groups.begin() + dim + 1, step);
+  x = emit.sliceDim(emit.reshape(x, groups), dim + 1, 0, 1);
+  shape[dim] = count;
+  return emit.reshape(x, shape);
+}
 
 namespace {
 
@@ -37,6 +59,26 @@ Values buildBroadcastTensors(OpCall &call, Emitter &emit) {
   for (auto [i, tensor] : enumerate(call.tensors("tensors")))
     results.push_back(
         emit.broadcastTo(emit.value(*tensor), call.result(i).shape));
+  return results;
+}
+
+/// The i-th of n vectors along dimension i of n; the first two dimensions
+/// change places with "xy".
+Values buildMeshgrid(OpCall &call, Emitter &emit) {
+  bool swaps = call.text("indexing", "ij") == "xy";
+  Values results;
+  for (auto [i, tensor] : enumerate(call.tensors("tensors"))) {
+    const Shape &to = call.result(i).shape;
+    if (i >= to.size()) {
+      call.fail("makes a grid of fewer dimensions than it has vectors");
+      return {};
+    }
+    Shape column(to.size(), 1);
+    column[swaps && i < 2 && to.size() > 1 ? 1 - i : i] =
+        countElements(tensor->shape);
+    results.push_back(
+        emit.broadcastTo(emit.reshape(emit.value(*tensor), column), to));
+  }
   return results;
 }
 
@@ -87,6 +129,13 @@ Values buildTranspose(OpCall &call, Emitter &emit) {
   return {emit.transpose(x, perm)};
 }
 
+Values buildReverse(OpCall &call, Emitter &emit) {
+  Value x = operandOf(call, emit);
+  Shape perm = identity(Emitter::rankOf(x));
+  std::reverse(perm.begin(), perm.end());
+  return {emit.transpose(x, perm)};
+}
+
 Values buildMoveDim(OpCall &call, Emitter &emit) {
   Value x = operandOf(call, emit);
   int64_t rank = Emitter::rankOf(x);
@@ -114,29 +163,6 @@ Values buildMoveDim(OpCall &call, Emitter &emit) {
   return {emit.transpose(x, perm)};
 }
 
-/// `count` elements, each `step`-th from `begin` on along one dimension.
-Value sliceStep(Emitter &emit, Value x, int64_t dim, int64_t begin,
-                int64_t count, int64_t step) {
-  if (step == 1)
-    return emit.sliceDim(x, dim, begin, count);
-  // Whole groups of `step` elements, of which the first is taken.
-  Shape shape(Emitter::shapeOf(x));
-  int64_t missing = begin + count * step - shape[dim];
-  if (missing > 0) {
-    Shape padded = shape;
-    padded[dim] += missing;
-    x = emit.make<PadOp>(emit.tensorType(Emitter::typeOf(x), padded), x,
-                         Shape(shape.size(), 0));
-  }
-  x = emit.sliceDim(x, dim, begin, count * step);
-  Shape groups(Emitter::shapeOf(x));
-  groups[dim] = count;
-  groups.insert(groups.begin() + dim + 1, step);
-  x = emit.sliceDim(emit.reshape(x, groups), dim + 1, 0, 1);
-  shape[dim] = count;
-  return emit.reshape(x, shape);
-}
-
 Values buildSlice(OpCall &call, Emitter &emit) {
   Value x = operandOf(call, emit);
   DimRange range = call.slice(Emitter::shapeOf(x));
@@ -162,41 +188,6 @@ Values buildNarrow(OpCall &call, Emitter &emit) {
   return {emit.sliceDim(x, dim, begin, length)};
 }
 
-/// Of rows of `columns` elements, flat: element i is `columns` + 1 after the
-/// one before.
-Values buildDiagonal(OpCall &call, Emitter &emit) {
-  Value x = operandOf(call, emit);
-  int64_t rank = Emitter::rankOf(x), offset = call.integer("offset", 0),
-          row = call.dim("dim1", rank, 0), column = call.dim("dim2", rank, 1);
-  Shape perm;
-  for (int64_t dim = 0; dim < rank; ++dim)
-    if (dim != row && dim != column)
-      perm.push_back(dim);
-  perm.append({row, column});
-  if (row == column || int64_t(perm.size()) != rank ||
-      int64_t(call.result().shape.size()) != rank - 1) {
-    call.fail("takes a diagonal of one dimension");
-    return {};
-  }
-  if (offset < -Emitter::shapeOf(x)[row] ||
-      offset > Emitter::shapeOf(x)[column]) {
-    call.fail("takes a diagonal that is outside of its tensor");
-    return {};
-  }
-  x = emit.transpose(x, perm);
-  Shape shape(Emitter::shapeOf(x));
-  int64_t columns = shape.back(), count = call.result().shape.back();
-  int64_t begin = offset >= 0 ? offset : -offset * columns;
-  shape.pop_back();
-  shape.back() *= columns;
-  if (count < 1 || begin + (count - 1) * (columns + 1) >= shape.back()) {
-    call.fail("takes a diagonal that is outside of its tensor");
-    return {};
-  }
-  x = emit.reshape(x, shape);
-  return {sliceStep(emit, x, shape.size() - 1, begin, count, columns + 1)};
-}
-
 Values buildSelect(OpCall &call, Emitter &emit) {
   Value x = operandOf(call, emit);
   DimRange range = call.select(Emitter::shapeOf(x));
@@ -206,11 +197,25 @@ Values buildSelect(OpCall &call, Emitter &emit) {
                        call.result().shape)};
 }
 
+/// The dimension of hsplit, vsplit and dsplit, which have no such argument.
+int64_t splitDim(OpCall &call, int64_t rank) {
+  StringRef op = call.getOp();
+  if (op.starts_with("aten.hsplit."))
+    return rank > 1 ? 1 : 0;
+  return op.starts_with("aten.dsplit.") ? 2 : 0;
+}
+
 /// Parts one after the other along a dimension, of the sizes that the archive
 /// says; unbind's lack the dimension.
 Values buildSplit(OpCall &call, Emitter &emit) {
   Value x = operandOf(call, emit);
-  int64_t dim = call.dim("dim", Emitter::rankOf(x), 0), begin = 0;
+  int64_t rank = Emitter::rankOf(x), begin = 0;
+  int64_t dim = call.dim("dim", rank, splitDim(call, rank));
+  call.has("indices"); // the shapes of the results have them
+  if (rank == 0)
+    call.fail("splits a number");
+  if (call.failed())
+    return {};
   bool unbinds = call.getOp().contains("unbind");
   Values parts;
   for (unsigned i = 0; i < call.getResults(); ++i) {
@@ -255,22 +260,29 @@ Values buildCat(OpCall &call, Emitter &emit) {
   return {emit.concat(parts, dim)};
 }
 
-/// hstack, vstack, column_stack: at least one or two dimensions, then a concat.
+/// hstack, vstack, dstack, column_stack: at least one, two or three dimensions,
+/// then a concat.
 Values buildStackOf(OpCall &call, Emitter &emit) {
   const TensorMeta &meta = call.result();
   bool isColumn = call.getOp().contains("column_stack"),
-       isVertical = call.getOp().contains("vstack");
+       isVertical = call.getOp().contains("vstack"),
+       isDeep = call.getOp().contains("dstack");
   if (meta.shape.empty()) {
     call.fail("makes a number of tensors");
     return {};
   }
-  int64_t rank = meta.shape.size(), dim = isVertical || rank == 1 ? 0 : 1;
+  int64_t rank = meta.shape.size(), dim = isDeep                    ? 2
+                                          : isVertical || rank == 1 ? 0
+                                                                    : 1;
   Values parts;
   for (const Tensor *tensor : call.tensors("tensors")) {
     Value part = emit.castTo(emit.value(*tensor), meta.type);
     Shape shape(tensor->shape);
     while (int64_t(shape.size()) < rank)
-      shape.insert(isColumn && !shape.empty() ? shape.end() : shape.begin(), 1);
+      shape.insert((isColumn && !shape.empty()) || (isDeep && shape.size() > 1)
+                       ? shape.end()
+                       : shape.begin(),
+                   1);
     parts.push_back(emit.reshape(part, shape));
   }
   return {emit.concat(parts, dim)};
@@ -359,26 +371,6 @@ Values buildPad(OpCall &call, Emitter &emit) {
   return {emit.select(emit.constant(mask), emit.number(type, value), padded)};
 }
 
-/// The upper or lower triangle, by a constant mask.
-Values buildTriangle(OpCall &call, Emitter &emit) {
-  Value x = operandOf(call, emit);
-  ArrayRef<int64_t> shape = Emitter::shapeOf(x);
-  int64_t diagonal = call.integer("diagonal", 0);
-  bool isLower = call.getOp().contains("tril");
-  if (shape.size() < 2)
-    call.fail("takes a triangle of a vector");
-  if (call.failed() || !fits(call, shape.take_back(2), shape.take_back(2)))
-    return {};
-  HostTensor keeps(Dtype::boolean, shape.take_back(2));
-  HostTensor::forEachIndex(shape.take_back(2), [&](ArrayRef<int64_t> index) {
-    int64_t distance = index[1] - index[0];
-    keeps.set(index,
-              {0, isLower ? distance <= diagonal : distance >= diagonal});
-  });
-  return {
-      emit.select(emit.constant(keeps), x, emit.number(Emitter::typeOf(x), 0))};
-}
-
 /// Turns one dimension at a time.
 Values buildRoll(OpCall &call, Emitter &emit) {
   Value x = operandOf(call, emit);
@@ -415,7 +407,11 @@ Values buildFlip(OpCall &call, Emitter &emit) {
   constexpr int64_t most = 256;
   if (Emitter::rankOf(x) == 0)
     return {x};
-  for (int64_t named : call.integers("dims")) {
+  StringRef op = call.getOp();
+  Shape dims = op.starts_with("aten.fliplr.")   ? Shape{1}
+               : op.starts_with("aten.flipud.") ? Shape{0}
+                                                : call.integers("dims");
+  for (int64_t named : dims) {
     int64_t dim = call.wrapDim(named, Emitter::rankOf(x)),
             size = Emitter::shapeOf(x)[dim];
     if (size > most) {
@@ -435,7 +431,12 @@ const OpRow rows[] = {
     {"aten.reshape.default", buildReshape},
     {"aten._unsafe_view.default", buildReshape},
     {"aten.view_as.default", buildReshape},
+    {"aten.reshape_as.default", buildReshape},
     {"aten.flatten.using_ints", buildReshape},
+    {"aten.ravel.default", buildReshape},
+    {"aten.atleast_1d.default", buildReshape},
+    {"aten.atleast_2d.default", buildReshape},
+    {"aten.atleast_3d.default", buildReshape},
     {"aten.unflatten.int", buildReshape},
     {"aten.unsqueeze.default", buildReshape},
     {"aten.squeeze.default", buildReshape},
@@ -445,38 +446,47 @@ const OpRow rows[] = {
     {"aten.expand_as.default", buildExpand},
     {"aten.broadcast_to.default", buildExpand},
     {"aten.broadcast_tensors.default", buildBroadcastTensors},
+    {"aten.meshgrid.default", buildMeshgrid},
+    {"aten.meshgrid.indexing", buildMeshgrid},
     {"aten.permute.default", buildPermute},
     {"aten.transpose.int", buildTranspose},
     {"aten.t.default", buildTranspose},
     {"aten.swapaxes.default", buildTranspose},
-    {"aten.swapdims.default", buildTranspose},
     {"aten.mT.default", buildTransposeLast},
+    {"aten.numpy_T.default", buildReverse},
     {"aten.movedim.int", buildMoveDim},
     {"aten.movedim.intlist", buildMoveDim},
     {"aten.slice.Tensor", buildSlice},
     {"aten.narrow.default", buildNarrow},
     {"aten.select.int", buildSelect},
-    {"aten.diagonal.default", buildDiagonal},
     {"aten.split.Tensor", buildSplit},
     {"aten.split.sizes", buildSplit},
     {"aten.split_with_sizes.default", buildSplit},
     {"aten.chunk.default", buildSplit},
     {"aten.tensor_split.sections", buildSplit},
+    {"aten.tensor_split.indices", buildSplit},
+    {"aten.hsplit.int", buildSplit},
+    {"aten.hsplit.array", buildSplit},
+    {"aten.vsplit.int", buildSplit},
+    {"aten.vsplit.array", buildSplit},
+    {"aten.dsplit.int", buildSplit},
+    {"aten.dsplit.array", buildSplit},
     {"aten.unbind.int", buildSplit},
     {"aten.cat.default", buildCat},
     {"aten.stack.default", buildCat},
     {"aten.hstack.default", buildStackOf},
     {"aten.vstack.default", buildStackOf},
+    {"aten.dstack.default", buildStackOf},
     {"aten.column_stack.default", buildStackOf},
     {"aten.repeat.default", buildRepeat},
     {"aten.tile.default", buildRepeat},
     {"aten.repeat_interleave.self_int", buildRepeatInterleave},
     {"aten.pad.default", buildPad, "modes other than 'constant'"},
     {"aten.constant_pad_nd.default", buildPad},
-    {"aten.tril.default", buildTriangle},
-    {"aten.triu.default", buildTriangle},
     {"aten.roll.default", buildRoll},
     {"aten.flip.default", buildFlip, "dimensions of more than 256"},
+    {"aten.fliplr.default", buildFlip, "dimensions of more than 256"},
+    {"aten.flipud.default", buildFlip, "dimensions of more than 256"},
 };
 
 } // namespace

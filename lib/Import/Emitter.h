@@ -135,12 +135,14 @@ ArrayRef<OpRow> embeddingRows();
 ArrayRef<OpRow> indexRows();
 ArrayRef<OpRow> lossRows();
 ArrayRef<OpRow> recurrentRows();
+ArrayRef<OpRow> writeRows();
+ArrayRef<OpRow> formulaRows();
+ArrayRef<OpRow> scanRows();
+ArrayRef<OpRow> marginRows();
+ArrayRef<OpRow> diagonalRows();
+ArrayRef<OpRow> linearAlgebraRows();
 
-/// "aten.add_.Tensor" as "aten.add.Tensor"; empty if the op is not in place.
-std::string outOfPlace(llvm::StringRef op);
-
-/// Returns the row of an op, or of the op of which it is the form in place
-/// ("aten.add_.Tensor"); null if there is none.
+/// Returns the row of an op under its canonical name; null if there is none.
 const OpRow *findOpRow(llvm::StringRef op);
 std::vector<const OpRow *> listOpRows();
 

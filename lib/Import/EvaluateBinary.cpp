@@ -317,8 +317,6 @@ ArrayRef<EvaluatedOp> pt2::getBinaryOps() {
       {"aten.pow.Scalar", checked<power>},
       {"aten.minimum.default", checked<binary<Minimum>>},
       {"aten.maximum.default", checked<binary<Maximum>>},
-      {"aten.min.other", checked<binary<Minimum>>},
-      {"aten.max.other", checked<binary<Maximum>>},
       {"aten.eq.Tensor", checked<compare<Equal>>},
       {"aten.eq.Scalar", checked<compare<Equal>>},
       {"aten.ne.Tensor", checked<compare<NotEqual>>},

@@ -241,7 +241,6 @@ ArrayRef<EvaluatedOp> pt2::getCreationOps() {
       {"aten.lift_fresh.default", checked<keep>},
       {"aten.lift_fresh_copy.default", checked<keep>},
       {"aten.detach.default", checked<keep>},
-      {"aten.detach_.default", checked<keep>},
       {"aten.alias.default", checked<keep>},
       {"aten.clone.default", checked<keep>},
       {"aten.contiguous.default", checked<keep>},

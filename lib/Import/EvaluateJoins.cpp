@@ -252,7 +252,6 @@ static Results pad(OpCall &call) {
 ArrayRef<EvaluatedOp> pt2::getJoinOps() {
   static const EvaluatedOp ops[] = {
       {"aten.cat.default", checked<cat>},
-      {"aten.concat.default", checked<cat>},
       {"aten.stack.default", checked<stack>},
       {"aten.repeat.default", checked<repeat>},
       {"aten.tile.default", checked<tile>},

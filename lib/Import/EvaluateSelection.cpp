@@ -136,8 +136,6 @@ ArrayRef<EvaluatedOp> pt2::getSelectionOps() {
       {"aten.masked_fill.Tensor", checked<maskedFill>},
       {"aten.clamp.default", checked<clamp>},
       {"aten.clamp.Tensor", checked<clamp>},
-      {"aten.clip.default", checked<clamp>},
-      {"aten.clip.Tensor", checked<clamp>},
       {"aten.clamp_min.default", checked<clamp>},
       {"aten.clamp_min.Tensor", checked<clamp>},
       {"aten.clamp_max.default", checked<clamp>},

@@ -22,18 +22,19 @@ static bool makesNothing(const Node &node, const Graph &graph) {
   });
 }
 
-static Evaluate findEvaluateOf(StringRef op) {
-  if (Evaluate evaluate = findEvaluate(op))
-    return evaluate;
-  std::string other = outOfPlace(op);
-  return other.empty() ? nullptr : findEvaluate(other);
-}
-
 static const Graph *innerGraph(const Node &node) {
   for (const NamedArgument &argument : node.arguments)
     if (argument.value.kind == Argument::Kind::Graph)
       return argument.value.graph.get();
   return nullptr;
+}
+
+/// Whether the node writes in place, or one of the graph that it takes does.
+static bool writesInPlace(const Node &node) {
+  if (!outOfPlace(node.op).empty())
+    return true;
+  const Graph *inner = innerGraph(node);
+  return inner && llvm::any_of(inner->nodes, writesInPlace);
 }
 
 Location GraphImporter::locOf(const Node &node) const {
@@ -53,7 +54,7 @@ void GraphImporter::findNeeded(ArrayRef<std::string> outputs) {
   for (const std::string &output : outputs)
     read.insert(output);
   for (const Node &node : llvm::reverse(program.graph.nodes)) {
-    bool isNeeded = !outOfPlace(node.op).empty() ||
+    bool isNeeded = writesInPlace(node) ||
                     llvm::any_of(node.results, [&](const std::string &result) {
                       return read.contains(result) ||
                              (program.graph.symbols.contains(result) &&
@@ -100,16 +101,6 @@ void GraphImporter::noteEvaluationMode(const Graph &graph) {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Whether the result is a view of the op's first tensor, or may be one.
-static bool isView(StringRef op) {
-  for (const OpRow &row : shapeRows())
-    if (row.op == op)
-      return !op.starts_with("aten.cat") && !op.starts_with("aten.stack") &&
-             !op.starts_with("aten.repeat");
-  return op.starts_with("aten.alias.") || op.starts_with("aten.detach") ||
-         op.starts_with("aten.contiguous.") || op.starts_with("aten.to.");
-}
-
 /// Emits the call's error, or one for an argument that would be ignored.
 LogicalResult GraphImporter::checkCall(const Node &node, const OpCall &call) {
   std::string contradiction = emit.takeError();
@@ -143,17 +134,14 @@ LogicalResult GraphImporter::addResults(const Node &node, OpCall &call,
                             "archive says: save it again, with the newest "
                             "PyTorch";
     }
-    int64_t storage = nextStorage++;
-    if (isView(node.op))
-      if (auto tensors = call.allTensors(); !tensors.empty())
-        storage = tensors.front()->storage;
-    environment.tensors[name] = {meta.type, meta.shape, {}, value, storage};
+    environment.tensors[name] = {
+        meta.type, meta.shape, {}, value, nextStorage++};
   }
   return success();
 }
 
 LogicalResult GraphImporter::addConstants(const Node &node, OpCall &call) {
-  std::vector<HostTensor> results = findEvaluateOf(node.op)(call);
+  std::vector<HostTensor> results = findEvaluate(call.getOp())(call);
   if (failed(checkCall(node, call)))
     return failure();
   for (auto [i, name] : enumerate(node.results)) {
@@ -163,36 +151,6 @@ LogicalResult GraphImporter::addConstants(const Node &node, OpCall &call) {
     environment.tensors[name] = {
         meta.type, meta.shape, results[i], {}, nextStorage++};
   }
-  return success();
-}
-
-/// After an op in place its first tensor's name stands for the result.
-LogicalResult GraphImporter::replaceInPlace(const Node &node) {
-  std::string self;
-  for (const NamedArgument &argument : node.arguments)
-    if (argument.value.kind == Argument::Kind::Tensor) {
-      self = argument.value.names.front();
-      break;
-    }
-  auto before = environment.tensors.find(self);
-  if (before == environment.tensors.end() || node.results.empty())
-    return success();
-  for (const InputSpec &input : program.inputs)
-    if (input.value == self && input.kind == InputSpec::Kind::Buffer &&
-        !StringRef(node.op).contains("detach_"))
-      return error(node) << "updates the buffer '" << input.name
-                         << "', which models cannot yet: export in evaluation "
-                            "mode, or use a module without it";
-  int64_t storage = before->second.storage;
-  for (const auto &other : environment.tensors)
-    if (other.first() != self && storage != 0 &&
-        other.second.storage == storage && readsLeft.lookup(other.first()) > 0)
-      return error(node) << "changes a tensor in place of which a view is read "
-                            "afterwards: write it out of place";
-  auto after = environment.tensors.find(node.results.front());
-  if (after == environment.tensors.end())
-    return error(node) << "has no result in place of '" << self << "'";
-  environment.tensors.find(self)->second = Tensor(after->second);
   return success();
 }
 
@@ -223,9 +181,13 @@ LogicalResult GraphImporter::importInner(const Node &node) {
   for (auto [from, to] : zip_equal(outer, names))
     if (from != to && environment.tensors.contains(from)) {
       Tensor tensor = environment.tensors.lookup(from);
+      tensor.view = {from};
       environment.tensors[to] = tensor;
     }
-  if (failed(importNodes(inner)))
+  bool before = std::exchange(isWithoutGradients, !keepsGradients);
+  LogicalResult result = importNodes(inner);
+  isWithoutGradients = before;
+  if (failed(result))
     return failure();
   for (auto [name, output] : zip(node.results, inner.outputs)) {
     if (output.kind != Argument::Kind::Tensor ||
@@ -236,6 +198,7 @@ LogicalResult GraphImporter::importInner(const Node &node) {
       emit.setLoc(withModules(locOf(node), node));
       tensor.value = emit.make<DetachOp>(tensor.value);
     }
+    tensor.view = {};
     environment.tensors[name] = tensor;
   }
   return success();
@@ -275,36 +238,80 @@ std::string GraphImporter::findTypeThatModelsLack(const Node &node,
   return "";
 }
 
+/// Whether every result is without elements: models have no such tensors, and
+/// what reads them joins them with others.
+static bool makesEmpty(const Node &node, OpCall &call) {
+  for (auto [i, name] : enumerate(node.results))
+    if (!name.empty() && countElements(call.result(i).shape) != 0)
+      return false;
+  return !node.results.empty() && !call.failed();
+}
+
+LogicalResult GraphImporter::computeResults(const Node &node,
+                                            const Graph &graph) {
+  OpCall call(node, graph, environment);
+  bool isConstant = readsShapes(call.getOp()) ||
+                    llvm::all_of(call.allTensors(), [](const Tensor *tensor) {
+                      return tensor->constant.has_value();
+                    });
+  if (call.failed())
+    return error(node) << call.getError();
+  if (isConstant && findEvaluate(call.getOp()))
+    return addConstants(node, call);
+  const OpRow *row = findOpRow(call.getOp());
+  if (!row)
+    return error(node) << "is not supported";
+  emit.setLoc(withModules(locOf(node), node));
+  if (std::string type = findTypeThatModelsLack(node, call); !type.empty())
+    return error(node) << "makes a tensor of " << type
+                       << ", which models do not have: compute in float32, "
+                          "float64, bfloat16, int32, int64 or bool";
+  if (makesEmpty(node, call)) {
+    for (auto [i, name] : enumerate(node.results)) {
+      const TensorMeta &meta = call.result(i);
+      environment.tensors[name] = {meta.type,
+                                   meta.shape,
+                                   HostTensor(meta.type, meta.shape),
+                                   {},
+                                   nextStorage++};
+    }
+    return success();
+  }
+  if (!call.getOp().starts_with("aten.cat."))
+    for (const Tensor *tensor : call.allTensors())
+      if (countElements(tensor->shape) == 0)
+        return error(node) << "reads a tensor without elements, which models "
+                              "do not have";
+  return addResults(node, call, row->build(call, emit));
+}
+
 LogicalResult GraphImporter::importNode(const Node &node, const Graph &graph) {
   if (innerGraph(node)) {
     if (node.op != gradMode)
       return error(node) << "is not supported: export without it";
     return importInner(node);
   }
-  OpCall call(node, graph, environment);
-  if (makesNothing(node, graph))
+  if (makesNothing(node, graph)) {
+    OpCall call(node, graph, environment);
     return importNumber(node, call);
-  bool isConstant = readsShapes(node.op) ||
-                    llvm::all_of(call.allTensors(), [](const Tensor *tensor) {
-                      return tensor->constant.has_value();
-                    });
-  if (call.failed())
-    return error(node) << call.getError();
-  if (isConstant && findEvaluateOf(node.op)) {
-    if (failed(addConstants(node, call)))
-      return failure();
-  } else {
-    const OpRow *row = findOpRow(node.op);
-    if (!row)
-      return error(node) << "is not supported";
-    emit.setLoc(withModules(locOf(node), node));
-    if (std::string type = findTypeThatModelsLack(node, call); !type.empty())
-      return error(node) << "makes a tensor of " << type
-                         << ", which models do not have: compute in float32, "
-                            "float64, bfloat16, int32, int64 or bool";
-    if (failed(addResults(node, call, row->build(call, emit))))
-      return failure();
   }
+  FailureOr<bool> selects = importSelection(node, graph);
+  if (failed(selects))
+    return failure();
+  OpCall call(node, graph, environment);
+  bool isSelected = llvm::any_of(call.allTensors(), [](const Tensor *tensor) {
+    return bool(tensor->kept);
+  });
+  if (isSelected && outOfPlace(node.op).empty())
+    return importSelected(node, graph);
+  if (isSelected)
+    return error(node) << "changes rows in place that a boolean mask selects: "
+                          "write it out of place";
+  if (*selects)
+    return success();
+  if (failed(computeResults(node, graph)))
+    return failure();
+  linkViews(node, graph);
   return outOfPlace(node.op).empty() ? success() : replaceInPlace(node);
 }
 

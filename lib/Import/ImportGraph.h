@@ -34,7 +34,27 @@ private:
   LogicalResult addResults(const Node &node, OpCall &call,
                            std::vector<Value> values);
   LogicalResult addConstants(const Node &node, OpCall &call);
+  /// Computes a node's results, which have a storage each.
+  LogicalResult computeResults(const Node &node, const Graph &graph);
+
+  // ImportMasks.cpp
+  /// Whether the node selects by a boolean mask: then its result is made.
+  FailureOr<bool> importSelection(const Node &node, const Graph &graph);
+  LogicalResult importSelected(const Node &node, const Graph &graph);
+
+  // ImportWrites.cpp
+  /// Notes of which tensor the results of a node are views.
+  void linkViews(const Node &node, const Graph &graph);
+  /// After an op in place its first tensor's name stands for the result, and
+  /// so do other views of the same elements.
   LogicalResult replaceInPlace(const Node &node);
+  LogicalResult checkWritable(const Node &node, llvm::StringRef root) const;
+  LogicalResult writeToBases(const Node &node,
+                             llvm::ArrayRef<std::string> chain);
+  LogicalResult writeToConstants(const Node &node,
+                                 llvm::ArrayRef<std::string> chain);
+  LogicalResult viewAgain(const Node &writer, llvm::StringRef name,
+                          llvm::StringSet<> &current);
   void findNeeded(llvm::ArrayRef<std::string> outputs);
   void countReads(const Graph &graph);
   void noteEvaluationMode(const Graph &graph);
@@ -56,6 +76,8 @@ private:
   /// Results of nodes that are not supported: what reads them is passed over.
   llvm::StringSet<> missing;
   int64_t nextStorage = 1;
+  /// Inside of a region without gradients.
+  bool isWithoutGradients = false;
 };
 
 } // namespace mlir::pp::pt2

@@ -2,6 +2,7 @@
 
 #include "Emitter.h"
 #include "EvaluateConstants.h"
+#include "OpNames.h"
 
 #include "ppopt/Import/Import.h"
 
@@ -36,5 +37,9 @@ std::string mlir::pp::listImportOps() {
       out << (end == begin ? " " : ", ") << names[end].rsplit('.').second;
     out << "\n";
   }
+  out << "\n## Other names\n\nThese are taken as the ops whose names they are "
+         "too, with all overloads:\n\n";
+  for (auto [name, op] : listAliases())
+    out << "- `aten." << name << "`: `aten." << op << "`\n";
   return text;
 }

@@ -4,6 +4,7 @@
 #define PPOPT_LIB_IMPORT_OPCALL_H
 
 #include "HostTensor.h"
+#include "OpNames.h"
 
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/StringSet.h"
@@ -11,6 +12,14 @@
 #include <vector>
 
 namespace mlir::pp::pt2 {
+
+/// The tensor of which another is a view, and the node that makes the view;
+/// null if it only gives the tensor another name.
+struct ViewOf {
+  std::string base; ///< empty: of none
+  const Node *node = nullptr;
+  const Graph *graph = nullptr;
+};
 
 /// A tensor while a graph is imported: a constant, or a value of the model.
 struct Tensor {
@@ -20,6 +29,9 @@ struct Tensor {
   mlir::Value value; ///< null for constants
   /// Views of one tensor have the same number.
   int64_t storage = 0;
+  ViewOf view = {};
+  /// Of rows that a mask selects: whether each of all is selected.
+  mlir::Value kept = {};
 
   int64_t getRank() const { return shape.size(); }
 };
@@ -43,10 +55,12 @@ struct Environment {
 class OpCall {
 public:
   OpCall(const Node &node, const Graph &graph, const Environment &environment)
-      : node(node), graph(graph), environment(environment) {}
+      : node(node), op(canonicalName(node.op)), graph(graph),
+        environment(environment) {}
 
   const Node &getNode() const { return node; }
-  llvm::StringRef getOp() const { return node.op; }
+  /// The canonical name of the op.
+  llvm::StringRef getOp() const { return op; }
 
   /// Whether the argument is given and is not None.
   bool has(llvm::StringRef name) const;
@@ -112,6 +126,7 @@ private:
   double symbol(llvm::StringRef name);
 
   const Node &node;
+  std::string op;
   const Graph &graph;
   const Environment &environment;
   mutable llvm::StringSet<> asked;

@@ -12,7 +12,8 @@ static StringMap<const OpRow *> makeTable() {
   for (ArrayRef<OpRow> rows :
        {elementwiseRows(), shapeRows(), reductionRows(), normRows(),
         matmulRows(), attentionRows(), embeddingRows(), indexRows(), lossRows(),
-        recurrentRows()})
+        recurrentRows(), writeRows(), formulaRows(), scanRows(), marginRows(),
+        diagonalRows(), linearAlgebraRows()})
     for (const OpRow &row : rows)
       table[row.op] = &row;
   return table;
@@ -23,19 +24,8 @@ static const StringMap<const OpRow *> &getTable() {
   return table;
 }
 
-std::string mlir::pp::pt2::outOfPlace(StringRef op) {
-  auto [name, overload] = op.rsplit('.');
-  if (!name.consume_back("_") || name.ends_with("_"))
-    return "";
-  return (name + "." + overload).str();
-}
-
 const OpRow *mlir::pp::pt2::findOpRow(StringRef op) {
-  auto found = getTable().find(op);
-  if (found != getTable().end())
-    return found->second;
-  found = getTable().find(outOfPlace(op));
-  return found == getTable().end() ? nullptr : found->second;
+  return getTable().lookup(op);
 }
 
 std::vector<const OpRow *> mlir::pp::pt2::listOpRows() {

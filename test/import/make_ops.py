@@ -4,7 +4,7 @@
     make_ops.py FOLDER [--seed N] [--times N] [--filter REGEX]
 
 ops.tar.xz: CASE.pt2 of each case, and several_K.pt2, several_K_core.pt2 (after run_decompositions): the sum of the losses of some cases as one
-program, in which parameter x of CASE is CASE.x and its input w0 is CASE_w0. ops.safetensors: CASE/inputs/NAME, CASE/loss,
+program (plain.pt2: of those that are not decomposed), in which parameter x of CASE is CASE.x and its input w0 is CASE_w0. ops.safetensors: CASE/inputs/NAME, CASE/loss,
 CASE/gradients/NAME. ops.json: the cases, their ops as the graph names them, the cases of each group, and what is refused (then without figures).
 --times N draws each row N times as often as for the committed sample.
 """
@@ -28,6 +28,10 @@ import archives  # noqa: E402
 import op_rows  # noqa: E402, F401
 import op_rows_losses  # noqa: E402, F401
 import op_rows_shapes  # noqa: E402, F401
+import op_rows_writes  # noqa: E402, F401
+import op_rows_formulas  # noqa: E402, F401
+import op_rows_margins  # noqa: E402, F401
+import op_rows_masks  # noqa: E402, F401
 from op_cases import ROWS, Draw, Group, Program, weights  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
@@ -140,6 +144,12 @@ def main():
         decomposed = core(program)
         pack.add(f"{group}_core", decomposed)
         described_groups[group] = {"cases": names, "core_ops": targets(decomposed)}
+    # What run_decompositions would change or export as others than are taken.
+    plain = [name for name in described if not cases[name].core and not cases[name].refused]
+    if plain:
+        given = {n: t for name in plain for n, t in inputs_of(cases[name], f"{name}_").items()}
+        pack.add("plain", export(Group({name: cases[name] for name in plain}), given))
+        described_groups["plain"] = {"cases": plain}
     pack.close()
     safetensors_io.write(options.folder / "ops.safetensors", tensors)
     document = {"torch": torch.__version__, "seed": options.seed, "cases": described, "groups": described_groups}

@@ -19,7 +19,7 @@ class Case:
     inputs: dict = dataclasses.field(default_factory=dict)
     constants: dict = dataclasses.field(default_factory=dict)
     label: str = ""
-    core: bool = True  # run_decompositions keeps what it computes (torch 2.15 loses detach and no_grad): else in no group
+    core: bool = True  # run_decompositions keeps what it computes (torch 2.15 loses detach and no_grad) and import takes: else in the group "plain"
     refused: str = None  # import refuses it, and the message has these words
 
 

@@ -1,0 +1,127 @@
+//===- BuildScans.cpp - Running sums, products, differences, positions ----===//
+//
+// What is computed of all elements before another is made by doubling: after
+// step k each element has what 2^k elements before it and itself give.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BuildIndexed.h"
+#include "Formula.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+using namespace mlir;
+using namespace mlir::pp;
+using namespace mlir::pp::pt2;
+
+using Results = std::vector<Value>;
+
+static Value combine(Emitter &emit, Value a, Value b, bool isProduct) {
+  return isProduct ? emit.mul(a, b) : emit.add(a, b);
+}
+
+/// cumsum and cumprod.
+static Results buildRunning(OpCall &call, Emitter &emit) {
+  bool isProduct = call.getOp().starts_with("aten.cumprod.");
+  int64_t rank = call.tensor("self").getRank(), dim = call.dim("dim", rank);
+  call.dtype("dtype");
+  if (call.failed())
+    return {};
+  Value x = emit.operand(call, "self", call.result().type);
+  int64_t size = rank == 0 ? 1 : Emitter::shapeOf(x)[dim];
+  for (int64_t distance = 1; distance < size; distance *= 2) {
+    int64_t rest = size - distance;
+    Value sum = combine(emit, emit.sliceDim(x, dim, distance, rest),
+                        emit.sliceDim(x, dim, 0, rest), isProduct);
+    x = emit.concat({emit.sliceDim(x, dim, 0, distance), sum}, dim);
+  }
+  return {x};
+}
+
+/// The product of all elements, or of those along a dimension, by halves.
+static Results buildProduct(OpCall &call, Emitter &emit) {
+  call.dtype("dtype");
+  bool isWhole = !call.has("dim");
+  int64_t rank = isWhole ? 1 : call.tensor("self").getRank();
+  int64_t dim = isWhole ? 0 : call.dim("dim", rank);
+  (void)call.flag("keepdim", false); // the result's shape says it
+  if (call.failed())
+    return {};
+  Value x = emit.operand(call, "self", call.result().type);
+  if (isWhole)
+    x = emit.reshape(x, {countElements(Emitter::shapeOf(x))});
+  while (rank > 0 && Emitter::shapeOf(x)[dim] > 1) {
+    int64_t size = Emitter::shapeOf(x)[dim], half = size / 2;
+    Value product = emit.mul(emit.sliceDim(x, dim, 0, half),
+                             emit.sliceDim(x, dim, half, half));
+    x = size % 2
+            ? emit.concat({product, emit.sliceDim(x, dim, size - 1, 1)}, dim)
+            : product;
+  }
+  return {emit.reshape(x, call.result().shape)};
+}
+
+static Results buildDiff(OpCall &call, Emitter &emit) {
+  Dtype type = call.result().type;
+  int64_t rank = call.tensor("self").getRank();
+  int64_t dim = call.dim("dim", rank, -1), order = call.integer("n", 1);
+  if (rank == 0 || order < 0)
+    call.fail("takes differences of a number, or of a negative order");
+  if (call.failed())
+    return {};
+  SmallVector<Value, 3> parts;
+  for (StringRef name : {"prepend", "self", "append"})
+    if (call.has(name))
+      parts.push_back(emit.operand(call, name, type));
+  Value x = emit.concat(parts, dim);
+  if (Emitter::rankOf(x) != rank || order >= Emitter::shapeOf(x)[dim]) {
+    call.fail("takes differences of an order that leaves nothing");
+    return {};
+  }
+  for (; order > 0; --order) {
+    int64_t size = Emitter::shapeOf(x)[dim] - 1;
+    Value left = emit.sliceDim(x, dim, 0, size),
+          right = emit.sliceDim(x, dim, 1, size);
+    x = type == Dtype::boolean
+            ? emit.compare(ComparePredicate::Ne, emit.toInteger(right),
+                           emit.toInteger(left))
+            : emit.sub(right, left);
+  }
+  return {x};
+}
+
+/// argmax and argmin: the first of equal elements.
+static Results buildPosition(OpCall &call, Emitter &emit) {
+  const Tensor &self = call.tensor("self");
+  bool isWhole = !call.has("dim");
+  int64_t rank = isWhole ? 1 : self.getRank();
+  int64_t dim = isWhole ? 0 : call.dim("dim", rank);
+  (void)call.flag("keepdim", false); // the result's shape says it
+  if (call.failed())
+    return {};
+  Expr x{emit, emit.value(self)};
+  if (x.getType() == Dtype::boolean)
+    x = castTo(x, Dtype::i32);
+  if (isFloat(x.getType()))
+    x = detach(x);
+  if (call.getOp().starts_with("aten.argmin."))
+    x = -x;
+  Value value = x.get();
+  if (isWhole || rank == 0)
+    value = emit.reshape(value, {countElements(self.shape)});
+  return {emit.reshape(firstMaximum(emit, value, dim), call.result().shape)};
+}
+
+ArrayRef<OpRow> pt2::scanRows() {
+  static const OpRow rows[] = {
+      {"aten.cumsum.default", &buildRunning},
+      {"aten.cumprod.default", &buildRunning},
+      {"aten.prod.default", &buildProduct},
+      {"aten.prod.dim_int", &buildProduct},
+      {"aten.diff.default", &buildDiff},
+      {"aten.argmax.default", &buildPosition},
+      {"aten.argmin.default", &buildPosition},
+  };
+  return rows;
+}
