@@ -40,8 +40,7 @@ BufferAttr pp::getWholeBuffer(RoleAttr role) {
   case RoleKind::Grad:
   case RoleKind::Input:
   case RoleKind::StepState:
-  case RoleKind::Saved:
-  case RoleKind::Received:
+  case RoleKind::Value:
     return {};
   }
   llvm_unreachable("all roles are listed");

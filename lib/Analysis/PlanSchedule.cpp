@@ -2,6 +2,8 @@
 
 #include "ppopt/Analysis/PlanSchedule.h"
 
+#include "ppopt/Analysis/StepCopies.h"
+
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Analysis/TaskTimes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
@@ -44,14 +46,16 @@ public:
 private:
   void addTask(TaskOp task);
   void addEdges();
-  void addReaders(TaskOp task);
+  void addReader(CallOp call);
+  TaskOp getTask(CallOp call) const {
+    return tasks.lookup(call.getTaskAttr().getAttr());
+  }
 
   ModuleOp module;
   PlanOp plan;
   StageGraph graph;
-  /// For each saved value, the task of a stage that makes it.
-  llvm::StringMap<TaskOp> makers;
-  llvm::StringMap<size_t> edgeOf; ///< by transfer
+  DenseMap<StringAttr, TaskOp> tasks;
+  DenseMap<int64_t, size_t> edgeOf; ///< by copy
 };
 
 void GraphBuilder::addTask(TaskOp task) {
@@ -66,34 +70,33 @@ void GraphBuilder::addTask(TaskOp task) {
     stage.place = task.getPlace();
   else
     stage.hasBackward = true;
-  for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
-    if (task.getResultRole(i).getKind() == RoleKind::Saved)
-      makers[task.getResultRole(i).getName()] = task;
 }
 
-/// Adds transfers of microbatches, and values between stages of one place.
+/// Adds copies of microbatches, and values between stages of one place.
 void GraphBuilder::addEdges() {
-  for (auto transfer : module.getOps<TransferOp>())
-    if (!transfer.getStep()) {
-      edgeOf[transfer.getSymName()] = graph.edges.size();
-      graph.edges.push_back({static_cast<int>(transfer.getFromStage()),
-                             static_cast<int>(transfer.getToStage()),
-                             transfer.getGradientOf().has_value(),
-                             getAlignedBytes(transfer.getType())});
+  for (const auto &[id, copy] : StepCopies(module))
+    if (!copy.isOfStep()) {
+      edgeOf[id] = graph.edges.size();
+      graph.edges.push_back(
+          {static_cast<int>(copy.fromStage), static_cast<int>(copy.toStage),
+           copy.gradientOf.has_value(), getAlignedBytes(copy.type)});
     }
-  for (auto task : module.getOps<TaskOp>())
-    addReaders(task);
+  StepOp step = findStep(module);
+  if (!step)
+    return;
   std::map<std::tuple<int64_t, int64_t, bool>, int64_t> bytes;
-  for (auto task : module.getOps<TaskOp>())
-    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
-      if (task.getArgRole(i).getKind() != RoleKind::Saved)
-        continue;
-      TaskOp maker = makers.lookup(task.getArgRole(i).getName());
-      if (maker && maker.getStage() != task.getStage())
-        bytes[{maker.getStage(), task.getStage(),
-               maker.getKind() != TaskKind::Forward}] +=
-            getAlignedBytes(task.getArgumentTypes()[i]);
+  for (auto call : step.getMicrobatch().getOps<CallOp>()) {
+    addReader(call);
+    TaskOp task = getTask(call);
+    for (Value operand : call.getValues()) {
+      auto maker = operand.getDefiningOp<CallOp>();
+      TaskOp from = maker ? getTask(maker) : TaskOp();
+      if (from && from.getStage() != task.getStage())
+        bytes[{from.getStage(), task.getStage(),
+               from.getKind() != TaskKind::Forward}] +=
+            getAlignedBytes(operand.getType());
     }
+  }
   for (auto &[key, total] : bytes) {
     auto [from, to, isGradient] = key;
     graph.edges.push_back(
@@ -101,21 +104,20 @@ void GraphBuilder::addEdges() {
   }
 }
 
-/// Adds a task that reads a transferred value, if no other task of its stage
-/// read it before: backwards come after the forward of their stage.
-void GraphBuilder::addReaders(TaskOp task) {
+/// Adds a call that reads copied values, if no other of its stage read them
+/// before: backwards come after the forward of their stage.
+void GraphBuilder::addReader(CallOp call) {
+  TaskOp task = getTask(call);
   bool isForward = task.getKind() == TaskKind::Forward;
   if (!isForward && task.getKind() != TaskKind::Backward &&
       task.getKind() != TaskKind::BackwardInput)
     return;
   auto stage = static_cast<int>(task.getStage());
-  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
-    if (task.getArgRole(i).getKind() != RoleKind::Received)
+  for (Value operand : call.getValues()) {
+    auto copy = operand.getDefiningOp<CopyOp>();
+    if (!copy)
       continue;
-    auto found = edgeOf.find(task.getArgRole(i).getName());
-    if (found == edgeOf.end())
-      continue;
-    ppopt::schedule::Edge &edge = graph.edges[found->second];
+    ppopt::schedule::Edge &edge = graph.edges[edgeOf.lookup(copy.getId())];
     if (edge.isGradient != isForward && edge.to != stage &&
         !llvm::is_contained(edge.alsoTo, stage))
       edge.alsoTo.push_back(stage);
@@ -123,9 +125,11 @@ void GraphBuilder::addReaders(TaskOp task) {
 }
 
 StageGraph GraphBuilder::run() {
-  for (auto task : module.getOps<TaskOp>())
+  for (auto task : module.getOps<TaskOp>()) {
+    tasks[task.getSymNameAttr()] = task;
     if (task.getStage() != TaskOp::kNoStage)
       addTask(task);
+  }
   setStageTimes(module, plan, graph);
   addEdges();
   return std::move(graph);

@@ -103,12 +103,11 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createCSEPass());
     manager.addPass(createSignTasks());
-    manager.addPass(createDeriveStep());
     return;
   case Phase::Scheduled:
     manager.addPass(createSchedule());
     manager.addPass(createScheduleLocal());
-    manager.addPass(createInsertTransfers());
+    manager.addPass(createOverlapTransfers());
     manager.addPass(createInsertCollectives());
     manager.addPass(createOrderEvaluation());
     manager.addPass(createBindOperands());

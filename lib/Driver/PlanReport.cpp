@@ -12,7 +12,7 @@
 #include "ppopt/Analysis/PlanSchedule.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Model/Entry.h"
-#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/Transforms/Scheduling/SlotLifetimes.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -60,38 +60,31 @@ static void addForward(TaskOp task, StageReport &stage) {
     stage.ops += !op.hasTrait<OpTrait::ConstantLike>();
 }
 
-/// Adds the saved and received values of forwards that a backward takes, by
-/// name.
-static void addSaved(TaskOp task, const llvm::StringSet<> &ofForwards,
-                     llvm::StringMap<int64_t> &saved) {
-  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
-    RoleAttr role = task.getArgRole(i);
-    if (ofForwards.contains(role.getName()) &&
-        (role.getKind() == RoleKind::Saved ||
-         role.getKind() == RoleKind::Received))
-      saved[role.getName()] = getBytes(task.getArgumentTypes()[i]);
-  }
-}
-
+/// Adds what the backwards of each stage take of forwards: what these make, and
+/// what they have received.
 static void describeSaved(ModuleOp module, std::vector<StageReport> &stages) {
-  llvm::StringSet<> ofForwards;
-  for (auto transfer : module.getOps<TransferOp>())
-    if (!transfer.getGradientOf())
-      ofForwards.insert(transfer.getSymName());
+  StepOp step = findStep(module);
+  if (!step)
+    return;
+  llvm::StringMap<TaskOp> tasks;
   for (auto task : module.getOps<TaskOp>())
-    if (task.getKind() == TaskKind::Forward)
-      for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
-        if (task.getResultRole(i).getKind() == RoleKind::Saved)
-          ofForwards.insert(task.getResultRole(i).getName());
+    tasks[task.getSymName()] = task;
+  auto isOfForward = [&](Value value) {
+    if (auto copy = value.getDefiningOp<CopyOp>())
+      return !copy.getGradientOf();
+    return tasks.lookup(value.getDefiningOp<CallOp>().getTask()).getKind() ==
+           TaskKind::Forward;
+  };
   // The two parts of a split backward may take the same value.
-  std::vector<llvm::StringMap<int64_t>> saved(stages.size());
-  for (auto task : module.getOps<TaskOp>())
-    if (auto work = pp::getWork(task.getKind());
-        work && *work != ppopt::schedule::Work::Forward)
-      addSaved(task, ofForwards, saved[task.getStage()]);
-  for (auto [stage, values] : llvm::zip(stages, saved))
-    for (auto &value : values)
-      stage.savedBytes += value.second;
+  std::vector<DenseSet<Value>> saved(stages.size());
+  for (auto call : step.getMicrobatch().getOps<CallOp>()) {
+    TaskOp task = tasks.lookup(call.getTask());
+    if (task.getKind() == TaskKind::Forward)
+      continue;
+    for (Value value : call.getValues())
+      if (isOfForward(value) && saved[task.getStage()].insert(value).second)
+        stages[task.getStage()].savedBytes += getBytes(value.getType());
+  }
 }
 
 static std::vector<StageReport> describeStages(ModuleOp module, size_t count) {
@@ -99,17 +92,17 @@ static std::vector<StageReport> describeStages(ModuleOp module, size_t count) {
   for (auto task : module.getOps<TaskOp>())
     if (task.getKind() == TaskKind::Forward || task.getKind() == TaskKind::Loss)
       addForward(task, stages[task.getStage()]);
-  for (auto transfer : module.getOps<TransferOp>()) {
-    if (transfer.getStep())
+  for (const auto &[id, copy] : StepCopies(module)) {
+    if (copy.isOfStep())
       continue;
-    auto from = static_cast<int>(transfer.getFromStage());
-    auto to = static_cast<int>(transfer.getToStage());
+    auto from = static_cast<int>(copy.fromStage);
+    auto to = static_cast<int>(copy.toStage);
     Boundary boundary;
-    boundary.name = transfer.getSymName().str();
-    boundary.isGradient = transfer.getGradientOf().has_value();
-    boundary.type = spellShape(transfer.getType());
-    boundary.bytes = getBytes(transfer.getType());
-    boundary.requiresGrad = transfer.getRequiresGrad();
+    boundary.name = copy.getName();
+    boundary.isGradient = copy.gradientOf.has_value();
+    boundary.type = spellShape(copy.type);
+    boundary.bytes = getBytes(copy.type);
+    boundary.requiresGrad = copy.requiresGrad;
     boundary.peer = to;
     stages[from].note.boundaries.push_back(boundary);
     boundary.peer = from;
@@ -126,7 +119,8 @@ static std::vector<StageReport> describeStages(ModuleOp module, size_t count) {
 
 /// Returns when each action of a place's schedule ends; actions other than runs
 /// of stages take no time. The row may begin with a wait for gathers.
-static std::vector<double> findTimes(ScheduleOp schedule, const SlotUses &uses,
+static std::vector<double> findTimes(ScheduleOp schedule,
+                                     const StepIndex &index,
                                      const std::vector<TimedCell> &row,
                                      bool wantsStart) {
   std::vector<double> times;
@@ -137,7 +131,7 @@ static std::vector<double> findTimes(ScheduleOp schedule, const SlotUses &uses,
   for (Operation &action : schedule.getBody().front()) {
     auto run = dyn_cast<RunOp>(action);
     double start = now;
-    if (run && pp::getWork(uses.getTask(run).getKind())) {
+    if (run && pp::getWork(index.getTask(run).getKind())) {
       start = next->start;
       now = next->end;
       ++next;
@@ -149,12 +143,12 @@ static std::vector<double> findTimes(ScheduleOp schedule, const SlotUses &uses,
 
 /// Returns the bytes in slots, from each time at which they change.
 static std::vector<MemoryStep> traceSlots(ScheduleOp schedule,
-                                          const SlotUses &uses,
+                                          const StepIndex &index,
                                           const std::vector<TimedCell> &row) {
-  std::vector<double> starts = findTimes(schedule, uses, row, true);
-  std::vector<double> ends = findTimes(schedule, uses, row, false);
+  std::vector<double> starts = findTimes(schedule, index, row, true);
+  std::vector<double> ends = findTimes(schedule, index, row, false);
   std::map<double, int64_t> changes;
-  for (const SlotLifetime &life : findLifetimes(schedule, uses)) {
+  for (const SlotLifetime &life : findLifetimes(schedule, index)) {
     changes[starts[life.begin]] += life.bytes;
     changes[ends[life.end]] -= life.bytes;
   }
@@ -169,20 +163,19 @@ static std::vector<MemoryStep> traceSlots(ScheduleOp schedule,
 /// Describes the transfers that run once per step.
 static std::vector<LoanReport> describeLoans(ModuleOp module) {
   std::vector<LoanReport> loans;
-  for (auto transfer : module.getOps<TransferOp>())
-    if (transfer.getStep())
-      loans.push_back({transfer.getSymName().str(), transfer.getFrom(),
-                       transfer.getTo(), getBytes(transfer.getType()),
-                       transfer.getGradientOf().has_value()});
+  for (const auto &[id, copy] : StepCopies(module))
+    if (copy.isOfStep())
+      loans.push_back({copy.getName(), copy.from, copy.to, getBytes(copy.type),
+                       copy.gradientOf.has_value()});
   return loans;
 }
 
 static std::map<int64_t, int64_t> countSent(ScheduleOp schedule,
-                                            const SlotUses &uses) {
+                                            const StepIndex &index) {
   std::map<int64_t, int64_t> sent;
   for (auto send : schedule.getOps<SendOp>()) {
-    TransferOp transfer = uses.getTransfer(send.getTransferAttr());
-    sent[transfer.getTo()] += getBytes(transfer.getType());
+    const StepCopy &copy = *index.getCopy(send);
+    sent[copy.to] += getBytes(copy.type);
   }
   return sent;
 }
@@ -200,7 +193,7 @@ static void sumCollectives(const PlanReport &report, int number,
 }
 
 /// Simulates the step of the module's schedules of ranks.
-static void predictStep(ModuleOp module, PlanOp plan, const SlotUses &uses,
+static void predictStep(ModuleOp module, PlanOp plan, const StepIndex &index,
                         PlanReport &report) {
   // One process in program order has no timeline of places.
   if (plan.getLaunch() == Launch::local)
@@ -216,7 +209,7 @@ static void predictStep(ModuleOp module, PlanOp plan, const SlotUses &uses,
     place.idleShare = report.timeline.getIdleShare(number);
     sumCollectives(report, number, place);
     place.activations =
-        traceSlots(schedule, uses, report.timeline.rows[number]);
+        traceSlots(schedule, index, report.timeline.rows[number]);
   }
 }
 
@@ -249,12 +242,12 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
   report.deviceMemory = plan->getDeviceMemory().value_or(0);
   report.graph = makeStageGraph(module, *plan);
   report.table = readTable(module, *plan, /*isEvaluation=*/false);
-  SlotUses uses(module);
+  StepIndex index(module);
   bool isLocal = plan->getLaunch() == Launch::local;
   report.timeline.rows.resize(report.graph.places);
-  for (auto transfer : module.getOps<TransferOp>())
-    if (!transfer.getStep())
-      report.edgeNames.push_back(transfer.getSymName().str());
+  for (const auto &[id, copy] : index.getCopies())
+    if (!copy.isOfStep())
+      report.edgeNames.push_back(copy.getName());
   report.loans = describeLoans(module);
   report.stages = describeStages(module, report.graph.stages.size());
 
@@ -272,9 +265,9 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
         report.timeline.getInFlight(report.table, report.graph, number);
     for (ScheduleOp schedule : contents.schedules)
       if (!schedule.getEvaluation() && !isLocal)
-        place.sentTo = countSent(schedule, uses);
+        place.sentTo = countSent(schedule, index);
   }
-  predictStep(module, *plan, uses, report);
+  predictStep(module, *plan, index, report);
   return report;
 }
 
@@ -319,7 +312,7 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
   }
   ProgramIndex index(module);
   setStageTimes(module, *plan, report.graph);
-  predictStep(module, *plan, index.uses, report);
+  predictStep(module, *plan, index.step, report);
   report.shards = describeShards(module, *plan);
   SmallVector<int64_t> checkpointBytes = predictCheckpointBytes(module, *plan);
   Device device = getDevice(module);

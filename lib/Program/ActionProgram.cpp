@@ -5,6 +5,7 @@
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Scheduling/EvaluationParts.h"
+#include "ppopt/Transforms/Scheduling/SlotLifetimes.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -17,7 +18,18 @@ constexpr int64_t kTransferChannel = 0;
 /// Returns whether a run is an update of asynchronous training, which is no
 /// part of the step.
 bool isOfOwner(RunOp run, const ProgramIndex &index) {
-  return bool(index.buffers.getOwned(index.uses.getTask(run)));
+  return bool(index.buffers.getOwned(index.step.getTask(run)));
+}
+
+/// Returns where the arena has a value that is in a slot.
+FailureOr<int64_t> getSlotOffset(Operation *action, Value value,
+                                 const ArenaLayout &layout) {
+  std::optional<int64_t> slot = getSlot(getHolder(value));
+  if (!slot)
+    return action->emitOpError("has values without slots; run "
+                               "--pp-assign-slots before"),
+           failure();
+  return layout.getSlotOffset(action, *slot);
 }
 
 /// Describes a run, whose temporaries lie in the region `temps`.
@@ -28,11 +40,25 @@ FailureOr<schema::Action> describeRun(RunOp run, const ProgramIndex &index,
   action.kind = schema::ActionKind::run;
   action.task = index.tables.getTask(run.getTask());
   action.microbatch = run.getMicrobatch();
-  for (Attribute binding : run.getBindingsAttr()) {
-    FailureOr<schema::Address> address = layout.getAddress(run, binding);
-    if (failed(address))
+  // The values that it takes come before those that it makes.
+  SmallVector<Value> values(run.getValues());
+  llvm::append_range(values, run.getResults());
+  const auto *value = values.begin();
+  auto addresses = run.getAddressesAttr().getAsRange<AddressAttr>();
+  auto address = addresses.begin();
+  for (const TaskOperand &operand :
+       index.step.getOperands(index.step.getTask(run))) {
+    if (isValue(operand.role.getKind())) {
+      FailureOr<int64_t> offset = getSlotOffset(run, *value++, layout);
+      if (failed(offset))
+        return failure();
+      action.arguments.push_back(*offset);
+      continue;
+    }
+    FailureOr<schema::Address> found = layout.getAddress(run, *address++);
+    if (failed(found))
       return failure();
-    action.arguments.push_back(std::move(*address));
+    action.arguments.push_back(std::move(*found));
   }
   FailureOr<int64_t> region = layout.getRegion(temps, run.getLoc());
   if (failed(region))
@@ -41,26 +67,54 @@ FailureOr<schema::Action> describeRun(RunOp run, const ProgramIndex &index,
   return action;
 }
 
+/// Numbers what a schedule starts, in its order: by the start, or by a copy,
+/// whose receive has the number and whose send the next one.
+DenseMap<Operation *, int64_t> numberStarts(ScheduleOp schedule) {
+  DenseMap<Operation *, int64_t> ids;
+  int64_t next = 0;
+  for (Operation &action : schedule.getBody().front()) {
+    bool isCopy = isa<CopyOp, CopyBucketOp>(action);
+    if (!isCopy && !isa<StartOp, SendOp, RecvOp>(action))
+      continue;
+    ids[&action] = next;
+    next += isCopy ? 2 : 1;
+  }
+  return ids;
+}
+
 /// Describes the actions of one schedule.
 class ActionWriter {
 public:
-  ActionWriter(ScheduleOp schedule, PlanOp plan, const ProgramIndex &index,
-               ArrayRef<ArenaLayout> layouts)
-      : schedule(schedule), plan(plan), index(index), layouts(layouts) {
-    findPlaces();
+  /// `training` is the schedule of training of the same places.
+  ActionWriter(ScheduleOp schedule, ScheduleOp training, PlanOp plan,
+               const ProgramIndex &index, ArrayRef<ArenaLayout> layouts)
+      : schedule(schedule), plan(plan), index(index), layouts(layouts),
+        ids(numberStarts(schedule)) {
+    if (!training)
+      return;
+    DenseMap<Operation *, int64_t> started = numberStarts(training);
+    for (Value token : training.getYielded())
+      carried.push_back(started.lookup(token.getDefiningOp()));
   }
 
   FailureOr<std::vector<schema::Action>> write();
 
 private:
-  void findPlaces();
-  int64_t getPlace(Operation &action) { return places.lookup(&action); }
-  FailureOr<schema::Address> getAddress(Operation *action, const SlotUse &use);
-  FailureOr<schema::Action> describe(Operation &action, int64_t place);
+  /// The place of an action, whose arena its offsets refer to. Actions of all
+  /// places of a local schedule are on the first.
+  int64_t getPlace(Operation &action) {
+    return schedule.isLocal() && isa<ZeroOp>(action)
+               ? 0
+               : index.step.getPlace(&action);
+  }
+  int64_t getId(Value started);
+  LogicalResult write(Operation &action);
+  LogicalResult writeCopy(Operation &copy, int64_t microbatch);
   FailureOr<schema::Action> describeStart(StartOp start);
-  template <typename OpT>
-  FailureOr<schema::Action> describeTransfer(OpT end, schema::Operation op,
-                                             int64_t peer);
+  FailureOr<schema::Action> describeEnd(Operation *action, const StepCopy &copy,
+                                        schema::Operation op,
+                                        int64_t microbatch, Value value);
+  schema::Action describeWait(int64_t id);
   LogicalResult findDead();
   void add(schema::Action action, int64_t place);
   void addZeros(int64_t place);
@@ -70,43 +124,28 @@ private:
   const ProgramIndex &index;
   ArrayRef<ArenaLayout> layouts;
   std::vector<schema::Action> actions;
-  /// The place of each action, whose arena its offsets refer to.
-  DenseMap<Operation *, int64_t> places;
-  /// Memory on its place that is dead after an action.
-  DenseMap<Operation *, std::vector<schema::DeadRange>> dead;
+  /// The numbers of starts, and of what the step before has left in flight.
+  DenseMap<Operation *, int64_t> ids;
+  SmallVector<int64_t> carried;
+  /// Memory on its place that is dead after an action, by value; null: the
+  /// temporaries of a run.
+  struct Dead {
+    Value holder;
+    schema::DeadRange range;
+  };
+  DenseMap<Operation *, std::vector<Dead>> dead;
+  std::vector<schema::DeadRange> takeDead(Operation &action,
+                                          llvm::function_ref<bool(Value)> of);
 };
 
-/// A wait is on the place of what it waits for. Actions of all places of a
-/// local schedule are on the first.
-void ActionWriter::findPlaces() {
-  DenseMap<int64_t, int64_t> started; // by id
-  auto getPlace = [&](Operation &action) -> int64_t {
-    if (!schedule.isLocal())
-      return schedule.getPlace();
-    if (auto wait = dyn_cast<WaitOp>(action))
-      return started.lookup(wait.getId());
-    if (auto run = dyn_cast<RunOp>(action))
-      return index.uses.getPlace(run);
-    if (auto send = dyn_cast<SendOp>(action))
-      return started[send.getId()] = index.uses.getPlace(send);
-    if (auto recv = dyn_cast<RecvOp>(action))
-      return started[recv.getId()] = index.uses.getPlace(recv);
-    if (auto start = dyn_cast<StartOp>(action))
-      return started[start.getId()] = SlotUses::getPlace(start);
-    return 0;
-  };
-  for (Operation &action : schedule.getBody().front())
-    places[&action] = getPlace(action);
-}
-
-/// Returns where a transfer reads or writes a value.
-FailureOr<schema::Address> ActionWriter::getAddress(Operation *action,
-                                                    const SlotUse &use) {
-  return layouts[use.place].getAddress(action, getBinding(action, use));
+int64_t ActionWriter::getId(Value started) {
+  if (auto argument = dyn_cast<BlockArgument>(started))
+    return carried[argument.getArgNumber()];
+  return ids.lookup(started.getDefiningOp());
 }
 
 FailureOr<schema::Action> ActionWriter::describeStart(StartOp start) {
-  int64_t place = SlotUses::getPlace(start);
+  int64_t place = start.getPlaceOfStart();
   const ArenaLayout &layout = layouts[place];
   FailureOr<CollectiveOperand> operand = index.buffers.getOperand(start, place);
   if (failed(operand))
@@ -117,7 +156,7 @@ FailureOr<schema::Action> ActionWriter::describeStart(StartOp start) {
     return failure();
   schema::Action action;
   action.kind = schema::ActionKind::start;
-  action.id = start.getId();
+  action.id = getId(start.getToken());
   action.op = static_cast<schema::Operation>(start.getKind());
   auto [axes, among] = start.getGroup().getGeometry();
   action.axes = std::move(axes);
@@ -137,23 +176,41 @@ FailureOr<schema::Action> ActionWriter::describeStart(StartOp start) {
   return action;
 }
 
-/// Describes a send or a receive.
-template <typename OpT>
-FailureOr<schema::Action>
-ActionWriter::describeTransfer(OpT end, schema::Operation op, int64_t peer) {
-  FailureOr<schema::Address> address = getAddress(end, index.uses.of(end));
-  if (failed(address))
+/// Describes the end of a copy that sends, or receives, a value; null if it
+/// lies in the bucket's buffer.
+FailureOr<schema::Action> ActionWriter::describeEnd(Operation *end,
+                                                    const StepCopy &copy,
+                                                    schema::Operation op,
+                                                    int64_t microbatch,
+                                                    Value value) {
+  bool isSend = op == schema::Operation::send;
+  const ArenaLayout &layout = layouts[isSend ? copy.from : copy.to];
+  FailureOr<int64_t> offset =
+      value ? getSlotOffset(end, value, layout)
+            : layout.getRegion(BufferAttr::get(end->getContext(),
+                                               copy.gradientOf
+                                                   ? BufferKind::Grads
+                                                   : BufferKind::Params,
+                                               copy.value),
+                               end->getLoc());
+  if (failed(offset))
     return failure();
   schema::Action action;
   action.kind = schema::ActionKind::start;
-  action.id = end.getId();
   action.op = op;
-  action.transfer = index.tables.getTransfer(end.getTransfer());
-  action.microbatch = end.getMicrobatch();
-  action.peer = peer;
+  action.transfer = index.tables.getTransfer(copy.id);
+  action.microbatch = microbatch;
+  action.peer = isSend ? copy.to : copy.from;
   action.channel = kTransferChannel;
-  action.address = std::move(*address);
-  action.bytes = getBytes(index.uses.of(end).type);
+  action.address = *offset;
+  action.bytes = getBytes(copy.type);
+  return action;
+}
+
+schema::Action ActionWriter::describeWait(int64_t id) {
+  schema::Action action;
+  action.kind = schema::ActionKind::wait;
+  action.id = id;
   return action;
 }
 
@@ -192,64 +249,118 @@ void ActionWriter::addZeros(int64_t place) {
   flush();
 }
 
-/// Describes an action that is one action of the program.
-FailureOr<schema::Action> ActionWriter::describe(Operation &action,
-                                                 int64_t place) {
-  if (auto run = dyn_cast<RunOp>(action))
-    return describeRun(run, index, layouts[place], BufferKind::Temps);
-  if (auto start = dyn_cast<StartOp>(action))
-    return describeStart(start);
-  if (auto send = dyn_cast<SendOp>(action))
-    return describeTransfer(
-        send, schema::Operation::send,
-        index.uses.getTransfer(send.getTransferAttr()).getTo());
-  if (auto recv = dyn_cast<RecvOp>(action))
-    return describeTransfer(
-        recv, schema::Operation::recv,
-        index.uses.getTransfer(recv.getTransferAttr()).getFrom());
-  schema::Action described;
-  if (auto wait = dyn_cast<WaitOp>(action)) {
-    described.kind = schema::ActionKind::wait;
-    described.id = wait.getId();
-    described.carried = wait.getCarried();
-    return described;
-  }
-  return action.emitOpError("is not an action of a program"), failure();
-}
-
 /// Finds values whose life in a slot ends, and the temporaries of a run.
 LogicalResult ActionWriter::findDead() {
   SmallVector<Operation *> list;
   for (Operation &action : schedule.getBody().front())
     list.push_back(&action);
-  auto add = [&](Operation *action, int64_t offset, int64_t bytes) {
-    dead[action].push_back({offset, bytes});
-  };
-  for (const SlotLifetime &life : findLifetimes(schedule, index.uses)) {
+  for (const SlotLifetime &life : findLifetimes(schedule, index.step)) {
     FailureOr<int64_t> offset =
-        layouts[life.place].getSlotOffset(list[life.begin], life.slot);
+        getSlotOffset(list[life.begin], life.holder, layouts[life.place]);
     if (failed(offset))
       return failure();
-    add(list[life.end], *offset, life.bytes);
+    dead[list[life.end]].push_back({life.holder, {*offset, life.bytes}});
   }
   for (auto run : schedule.getOps<RunOp>()) {
     if (isOfOwner(run, index))
       continue;
-    int64_t bytes = index.uses.getTask(run).getTempBytes().value_or(0);
+    int64_t bytes = index.step.getTask(run).getTempBytes().value_or(0);
     FailureOr<int64_t> temps =
         layouts[getPlace(*run)].getRegion(BufferKind::Temps, run.getLoc());
     if (failed(temps))
       return failure();
     if (bytes > 0)
-      add(run, *temps, bytes);
+      dead[run].push_back({Value(), {*temps, bytes}});
   }
+  return success();
+}
+
+/// Returns the memory that is dead after an action, of the values that are
+/// asked for.
+std::vector<schema::DeadRange>
+ActionWriter::takeDead(Operation &action, llvm::function_ref<bool(Value)> of) {
+  std::vector<schema::DeadRange> ranges;
+  auto found = dead.find(&action);
+  if (found != dead.end())
+    for (const Dead &each : found->second)
+      if (of(each.holder))
+        ranges.push_back(each.range);
+  return ranges;
+}
+
+/// Both ends of a copy of a local schedule start, and are waited for.
+LogicalResult ActionWriter::writeCopy(Operation &op, int64_t microbatch) {
+  auto bucket = dyn_cast<CopyBucketOp>(op);
+  int64_t id = bucket ? bucket.getId() : cast<CopyOp>(op).getId();
+  const StepCopy &copy = *index.step.getCopies().find(id);
+  Value from = bucket ? Value() : op.getOperand(0);
+  Value to = op.getNumResults() ? Value(op.getResult(0)) : Value();
+  FailureOr<schema::Action> recv =
+                                describeEnd(&op, copy, schema::Operation::recv,
+                                            microbatch, to),
+                            send =
+                                describeEnd(&op, copy, schema::Operation::send,
+                                            microbatch, from);
+  if (failed(recv) || failed(send))
+    return failure();
+  recv->id = ids.lookup(&op);
+  send->id = recv->id + 1;
+  schema::Action sent = describeWait(send->id),
+                 received = describeWait(recv->id);
+  sent.dead = takeDead(op, [&](Value holder) { return holder != to; });
+  received.dead = takeDead(op, [&](Value holder) { return holder == to; });
+  add(std::move(*recv), copy.to);
+  add(std::move(*send), copy.from);
+  add(std::move(sent), copy.from);
+  add(std::move(received), copy.to);
+  return success();
+}
+
+LogicalResult ActionWriter::write(Operation &op) {
+  if (auto copy = dyn_cast<CopyOp>(op))
+    return writeCopy(op, copy.getMicrobatch().value_or(0));
+  if (isa<CopyBucketOp>(op))
+    return writeCopy(op, /*microbatch=*/0);
+  int64_t place = getPlace(op);
+  auto describe = [&]() -> FailureOr<schema::Action> {
+    if (auto run = dyn_cast<RunOp>(op))
+      return describeRun(run, index, layouts[place], BufferKind::Temps);
+    if (auto start = dyn_cast<StartOp>(op))
+      return describeStart(start);
+    auto describeStarted = [&](auto end, schema::Operation kind, Value value) {
+      FailureOr<schema::Action> action =
+          describeEnd(end, *index.step.getCopy(end), kind,
+                      end.getMicrobatch().value_or(0), value);
+      if (succeeded(action))
+        action->id = getId(op.getResult(0));
+      return action;
+    };
+    if (auto send = dyn_cast<SendOp>(op))
+      return describeStarted(send, schema::Operation::send, send.getValue());
+    if (auto recv = dyn_cast<RecvOp>(op))
+      return describeStarted(recv, schema::Operation::recv,
+                             isa<FutureType>(recv.getStarted().getType())
+                                 ? recv.getStarted()
+                                 : Value());
+    auto wait = dyn_cast<WaitOp>(op);
+    if (!wait)
+      return op.emitOpError("is not an action of a program"), failure();
+    schema::Action action = describeWait(getId(wait.getStarted()));
+    action.carried = wait.isCarried();
+    return action;
+  };
+  FailureOr<schema::Action> action = describe();
+  if (failed(action))
+    return failure();
+  action->dead = takeDead(op, [](Value) { return true; });
+  add(std::move(*action), place);
   return success();
 }
 
 FailureOr<std::vector<schema::Action>> ActionWriter::write() {
   for (auto run : schedule.getOps<RunOp>())
-    if (!run.getBindings())
-      return run.emitOpError("binds no operands; run --pp-bind-operands "
+    if (!run.getAddresses())
+      return run.emitOpError("has no addresses; run --pp-bind-operands "
                              "before"),
              failure();
   if (failed(findDead()))
@@ -257,29 +368,26 @@ FailureOr<std::vector<schema::Action>> ActionWriter::write() {
   DenseSet<Operation *> partBegins;
   if (schedule.getEvaluation()) {
     FailureOr<SmallVector<Operation *>> firsts =
-        findEvaluationParts(schedule, index.uses);
+        findEvaluationParts(schedule, index.step);
     if (failed(firsts))
       return failure();
     partBegins.insert_range(llvm::drop_begin(*firsts));
   }
   for (Operation &op : schedule.getBody().front()) {
-    int64_t place = getPlace(op);
     if (isa<ZeroOp>(op)) {
       for (int64_t each = 0, e = layouts.size(); each < e; ++each)
         if (schedule.isOf(each))
           addZeros(each);
       continue;
     }
+    if (isa<DoneOp, YieldOp>(op))
+      continue;
     if (auto run = dyn_cast<RunOp>(op); run && isOfOwner(run, index))
       continue;
-    FailureOr<schema::Action> action = describe(op, place);
-    if (failed(action))
+    size_t first = actions.size();
+    if (failed(write(op)))
       return failure();
-    action->beginsPart = partBegins.contains(&op);
-    auto ranges = dead.find(&op);
-    if (ranges != dead.end())
-      action->dead = std::move(ranges->second);
-    add(std::move(*action), place);
+    actions[first].beginsPart = partBegins.contains(&op);
   }
   return std::move(actions);
 }
@@ -290,9 +398,14 @@ FailureOr<schema::LocalActions>
 pp::describeActions(ArrayRef<ScheduleOp> schedules, PlanOp plan,
                     const ProgramIndex &index, ArrayRef<ArenaLayout> layouts) {
   schema::LocalActions lists;
+  const auto *training = llvm::find_if(
+      schedules, [](ScheduleOp each) { return !each.getEvaluation(); });
   for (ScheduleOp schedule : schedules) {
     FailureOr<std::vector<schema::Action>> actions =
-        ActionWriter(schedule, plan, index, layouts).write();
+        ActionWriter(schedule,
+                     training == schedules.end() ? ScheduleOp() : *training,
+                     plan, index, layouts)
+            .write();
     if (failed(actions))
       return failure();
     (schedule.getEvaluation() ? lists.evalActions : lists.actions) =
@@ -312,7 +425,7 @@ pp::describeUpdates(ArrayRef<ScheduleOp> schedules, PlanOp plan,
   };
   for (ScheduleOp schedule : schedules)
     for (auto run : schedule.getOps<RunOp>()) {
-      TaskOp task = index.uses.getTask(run);
+      TaskOp task = index.step.getTask(run);
       BucketOp bucket = index.buffers.getOwned(task);
       if (!bucket)
         continue;
@@ -335,7 +448,7 @@ pp::describeUpdates(ArrayRef<ScheduleOp> schedules, PlanOp plan,
       update.arguments = std::move(action->arguments);
       update.temporaries = std::move(action->temporaries);
       for (auto [number, operand] :
-           llvm::enumerate(index.uses.getOperands(task)))
+           llvm::enumerate(index.step.getOperands(task)))
         if (operand.role.getKind() == RoleKind::GradRange)
           update.gradientArgument = int64_t(number);
     }

@@ -88,14 +88,7 @@ FailureOr<int64_t> ArenaLayout::getSlotOffset(Operation *action,
 }
 
 FailureOr<schema::Address> ArenaLayout::getAddress(Operation *action,
-                                                   Attribute binding) const {
-  if (auto slot = dyn_cast<SlotAttr>(binding)) {
-    FailureOr<int64_t> offset = getSlotOffset(action, slot.getNumber());
-    if (failed(offset))
-      return failure();
-    return schema::Address(*offset);
-  }
-  auto address = cast<AddressAttr>(binding);
+                                                   AddressAttr address) const {
   FailureOr<int64_t> offset = getOffset(address, action->getLoc());
   if (failed(offset))
     return failure();

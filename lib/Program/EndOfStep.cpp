@@ -7,7 +7,6 @@
 #include "ppopt/Analysis/PlanSchedule.h"
 #include "ppopt/Analysis/TaskTimes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
-#include "ppopt/Transforms/Scheduling/SlotUses.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -38,7 +37,8 @@ struct Walk {
   Block::iterator at;
   size_t cell = 0; ///< of the row: the next stage's
   double now = 0;
-  llvm::DenseMap<int64_t, Collective *> started; ///< by id
+  llvm::DenseMap<Value, Collective *> started; ///< by token
+  llvm::SmallVector<double> gathered;          ///< when, by argument
   std::map<int64_t, std::map<std::vector<int64_t>, int64_t>>
       count; ///< of a channel and its places
 };
@@ -54,7 +54,7 @@ public:
       if (!schedule.getEvaluation())
         walks.emplace_back(schedule);
     for (Walk &walk : walks)
-      carry(walk.schedule);
+      carry(walk);
     for (Walk &walk : walks)
       stages.push_back(timeline.rows[walk.schedule.getPlace()].size());
   }
@@ -83,12 +83,13 @@ private:
     if (auto start = dyn_cast<StartOp>(action)) {
       begin(walk, start);
     } else if (auto wait = dyn_cast<WaitOp>(action)) {
-      if (wait.getCarried()) {
+      if (auto argument = dyn_cast<BlockArgument>(wait.getStarted())) {
         double reader = walk.cell < cells ? row[walk.cell].start : walk.now;
-        delayed = std::max(delayed, gathered.lookup(wait.getId()) - reader);
+        delayed =
+            std::max(delayed, walk.gathered[argument.getArgNumber()] - reader);
         return true;
       }
-      Collective *waited = walk.started.lookup(wait.getId());
+      Collective *waited = walk.started.lookup(wait.getStarted());
       if (!waited) // a transfer, which is simulated already
         return true;
       if (waited->missing > 0)
@@ -106,16 +107,14 @@ private:
   }
 
   /// The gathers that the step before has left in flight end one after the
-  /// other. Places have the same ids for different gathers: the later end
-  /// counts.
-  void carry(ScheduleOp schedule) {
+  /// other.
+  void carry(Walk &walk) {
     double end = 0;
-    for (auto start : schedule.getOps<StartOp>())
-      if (start.gathersParameters()) {
+    for (Value token : walk.schedule.getYielded()) {
+      if (auto start = token.getDefiningOp<StartOp>())
         end += estimateTime(start);
-        double &known = gathered[start.getId()];
-        known = std::max(known, end);
-      }
+      walk.gathered.push_back(end);
+    }
   }
 
   /// Begins the step as late as the last of the carried gathers demands: all
@@ -147,7 +146,7 @@ private:
     Collective &collective = found->second;
     if (isNew)
       collective.missing = places.size();
-    walk.started[start.getId()] = &collective;
+    walk.started[start.getToken()] = &collective;
     collective.start = std::max(collective.start, walk.now);
     if (--collective.missing > 0)
       return;
@@ -159,7 +158,7 @@ private:
   double estimateTime(StartOp start) {
     int64_t ranks = mesh.size(start.getGroup().getGeometry());
     FailureOr<CollectiveOperand> operand =
-        buffers.getOperand(start, SlotUses::getPlace(start));
+        buffers.getOperand(start, start.getPlaceOfStart());
     int64_t size = succeeded(operand)
                        ? operand->elements * getElementBytes(operand->type)
                        : 0;
@@ -185,8 +184,7 @@ private:
   Timeline &timeline;
   llvm::StringMap<TaskOp> tasks;
   std::vector<Walk> walks;
-  std::vector<size_t> stages;               ///< runs of stages, by walk
-  llvm::DenseMap<int64_t, double> gathered; ///< when, by id
+  std::vector<size_t> stages; ///< runs of stages, by walk
   double delayed = 0;
   std::map<std::tuple<int64_t, std::vector<int64_t>, int64_t>, Collective>
       collectives;

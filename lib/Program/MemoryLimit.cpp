@@ -3,6 +3,7 @@
 #include "MemoryLimit.h"
 
 #include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Analysis/StepCopies.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Program/ArenaLayout.h"
 #include "ppopt/Program/Places.h"
@@ -50,7 +51,7 @@ static int64_t countCommunicators(ModuleOp module, PlanOp plan, int64_t place) {
     if (task.getPlace() == place)
       for (TaskCollectiveAttr collective : task.getCollectiveList())
         add(collective.getGroup().getGeometry());
-  if (!module.getOps<TransferOp>().empty()) {
+  if (!StepCopies(module).empty()) {
     std::vector<int> all(mesh.ranks());
     std::iota(all.begin(), all.end(), 0);
     groups.insert(all);

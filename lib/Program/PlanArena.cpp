@@ -14,7 +14,7 @@
 #include "ppopt/Program/Passes.h"
 #include "ppopt/Program/Places.h"
 #include "ppopt/Transforms/Model/Entry.h"
-#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/Transforms/Scheduling/SlotLifetimes.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_PLANARENA
@@ -35,9 +35,9 @@ struct SharedParts {
 class ArenaPlanner {
 public:
   ArenaPlanner(const PlaceContents &place, const SharedParts &shared,
-               const SlotUses &uses, PlanOp plan, OpBuilder &builder)
-      : place(place), shared(shared), uses(uses), plan(plan), builder(builder),
-        alignment(getBufferAlignment(plan)) {}
+               const StepIndex &index, PlanOp plan, OpBuilder &builder)
+      : place(place), shared(shared), index(index), plan(plan),
+        builder(builder), alignment(getBufferAlignment(plan)) {}
 
   LogicalResult run();
 
@@ -68,7 +68,7 @@ private:
 
   const PlaceContents &place;
   const SharedParts &shared;
-  const SlotUses &uses;
+  const StepIndex &index;
   PlanOp plan;
   OpBuilder &builder;
   int64_t alignment; ///< of buffers
@@ -173,29 +173,21 @@ void ArenaPlanner::addOwned() {
 /// Returns the offset from which the memory of activations is unused from a
 /// start to its wait; nothing if tasks run in between, or nothing waits.
 std::optional<int64_t> ArenaPlanner::findQuiet(StartOp start) {
-  auto schedule = cast<ScheduleOp>(start->getParentOp());
-  unsigned position = 0, begin = 0, wait = 0;
-  bool isUnderWay = false;
-  for (Operation &action : schedule.getBody().front()) {
-    if (isUnderWay && isa<RunOp>(action))
-      return std::nullopt;
-    if (&action == start) {
-      begin = position;
-      isUnderWay = true;
-    }
-    auto ended = dyn_cast<WaitOp>(action);
-    if (ended && !ended.getCarried() && ended.getId() == start.getId()) {
-      wait = position;
-      break;
-    }
-    ++position;
-  }
-  if (wait == 0)
+  auto wait = dyn_cast<WaitOp>(*start.getToken().user_begin());
+  if (!wait)
     return std::nullopt;
-  bool hasSlots = llvm::any_of(findLifetimes(schedule, uses),
+  for (Operation *op = start; op != wait; op = op->getNextNode())
+    if (isa<RunOp>(op))
+      return std::nullopt;
+  auto schedule = cast<ScheduleOp>(start->getParentOp());
+  auto positionOf = [&](Operation *op) -> unsigned {
+    return std::distance(schedule.getBody().front().begin(), op->getIterator());
+  };
+  unsigned begin = positionOf(start), end = positionOf(wait);
+  bool hasSlots = llvm::any_of(findLifetimes(schedule, index),
                                [&](const SlotLifetime &life) {
                                  return life.place == place.place &&
-                                        life.begin <= wait && begin <= life.end;
+                                        life.begin <= end && begin <= life.end;
                                });
   return hasSlots ? tempsBegin : slotsBegin;
 }
@@ -258,10 +250,12 @@ struct PlanArena : pp::impl::PlanArenaBase<PlanArena> {
     if (failed(plan))
       return signalPassFailure();
     SharedParts shared{BufferIndex(module), findScalars(module)};
-    SlotUses uses(module);
+    StepIndex index(module);
+    if (failed(checkCopies(module, index)))
+      return signalPassFailure();
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     for (const PlaceContents &place : collectPlaces(module, *plan))
-      if (failed(ArenaPlanner(place, shared, uses, *plan, builder).run()))
+      if (failed(ArenaPlanner(place, shared, index, *plan, builder).run()))
         return signalPassFailure();
     if (failed(checkMemoryLimit(module, *plan)))
       signalPassFailure();

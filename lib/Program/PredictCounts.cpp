@@ -66,7 +66,7 @@ schema::Predicted pp::predictCounts(PlanOp plan, const PlaceContents &contents,
       continue;
     for (Operation &action : schedule.getBody().front()) {
       if (auto run = dyn_cast<RunOp>(action)) {
-        if (index.buffers.getOwned(index.uses.getTask(run)))
+        if (index.buffers.getOwned(index.step.getTask(run)))
           continue; // no part of the step
         const schema::Predicted &own = ofTask[run.getTaskAttr().getAttr()];
         counts.launches += own.launches;
@@ -75,7 +75,7 @@ schema::Predicted pp::predictCounts(PlanOp plan, const PlaceContents &contents,
       } else if (schedule.isLocal()) {
         continue; // the places of one process send nothing
       } else if (auto send = dyn_cast<SendOp>(action)) {
-        counts.bytesSent += getBytes(index.uses.of(send).type);
+        counts.bytesSent += getBytes(index.step.getCopy(send)->type);
       } else if (auto start = dyn_cast<StartOp>(action)) {
         FailureOr<CollectiveOperand> operand =
             index.buffers.getOperand(start, contents.place);

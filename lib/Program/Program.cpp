@@ -259,20 +259,20 @@ void ProgramWriter::addTransfers() {
     described.type = getSchemaType(collective.getType());
     program.collectives.push_back(std::move(described));
   }
-  for (TransferOp transfer : tables.transfers) {
+  for (const auto &[id, copy] : tables.copies) {
     schema::Transfer described;
-    described.name = transfer.getSymName();
-    described.value = transfer.getValue();
-    described.from = transfer.getFrom();
-    described.to = transfer.getTo();
-    described.fromStage = transfer.getFromStage();
-    described.toStage = transfer.getToStage();
-    described.bytes = getBytes(transfer.getType());
-    described.type = getSchemaType(transfer.getType());
-    described.step = transfer.getStep();
-    described.requiresGrad = transfer.getRequiresGrad();
-    if (transfer.getGradientOf())
-      described.gradientOf = tables.getTransfer(*transfer.getGradientOf());
+    described.name = copy.getName();
+    described.value = copy.value;
+    described.from = copy.from;
+    described.to = copy.to;
+    described.fromStage = copy.fromStage;
+    described.toStage = copy.toStage;
+    described.bytes = getBytes(copy.type);
+    described.type = getSchemaType(copy.type);
+    described.step = copy.isOfStep();
+    described.requiresGrad = copy.requiresGrad;
+    if (copy.gradientOf)
+      described.gradientOf = tables.getTransfer(*copy.gradientOf);
     program.transfers.push_back(std::move(described));
   }
 }
@@ -359,6 +359,8 @@ LogicalResult ProgramWriter::addPlaces() {
 }
 
 FailureOr<schema::Program> ProgramWriter::write() {
+  if (failed(checkCopies(module, index.step)))
+    return failure();
   addNames();
   addPlan();
   addStages();

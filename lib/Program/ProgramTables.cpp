@@ -25,7 +25,7 @@ static Attribute describe(GemmOp op) {
   return builder.getDictionaryAttr(attrs);
 }
 
-ProgramTables::ProgramTables(ModuleOp module) {
+ProgramTables::ProgramTables(ModuleOp module) : copies(module) {
   DenseMap<Attribute, unsigned> known;
   for (auto task : module.getOps<TaskOp>()) {
     taskIndex[task.getSymName()] = tasks.size();
@@ -45,8 +45,6 @@ ProgramTables::ProgramTables(ModuleOp module) {
     kernelIndex[kernel.getSymName()] = kernels.size();
     kernels.push_back(kernel);
   }
-  for (auto transfer : module.getOps<TransferOp>()) {
-    transferIndex[transfer.getSymName()] = transfers.size();
-    transfers.push_back(transfer);
-  }
+  for (const auto &[id, copy] : copies)
+    copyIndex.try_emplace(id, copyIndex.size());
 }

@@ -28,9 +28,9 @@
 // CHECK: pp.reduce sum %[[L]]
 // CHECK: pp.accumulate %{{.*}}, %[[DW]]
 // CHECK: pp.return {{.*}}%[[DX]]
-pp.task backward stage 0 @head(%x: tensor<8x4xf32> {pp.role = #pp.role<saved, "v">}, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">},
+pp.task backward stage 0 @head(%x: tensor<8x4xf32>, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">},
     %t: tensor<8xi32> {pp.role = #pp.role<input, "t">}, %d: tensor<f32> {pp.role = #pp.role<global, "g0">}, %dw: tensor<4x16xf32> {pp.role = #pp.role<grad, "w">})
-    -> (tensor<4x16xf32> {pp.role = #pp.role<grad, "w">}, tensor<8x4xf32> {pp.role = #pp.role<saved, "g">}, tensor<f32> {pp.role = #pp.role<saved, "l">}) {
+    -> (tensor<4x16xf32> {pp.role = #pp.role<grad, "w">}, tensor<8x4xf32>, tensor<f32>) {
   %0 = pp.matmul %x, %w : tensor<8x4xf32>, tensor<4x16xf32>
   %1 = pp.token_loss %0, %t : tensor<8x16xf32>, tensor<8xi32>
   %2 = pp.reduce sum %1 [0] : tensor<8xf32>
@@ -62,22 +62,22 @@ pp.task backward stage 0 @head(%x: tensor<8x4xf32> {pp.role = #pp.role<saved, "v
 // CHECK-LABEL: @nested
 // CHECK-COUNT-4: pp.matmul {{.*}} : tensor<1x3x4xf32>, tensor<4x16xf32>
 // CHECK: pp.return
-pp.task forward stage 0 @batch(%x: tensor<2x5x4xf32> {pp.role = #pp.role<saved, "v">}, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">})
-    -> (tensor<10x4xf32> {pp.role = #pp.role<saved, "g">}) {
+pp.task forward stage 0 @batch(%x: tensor<2x5x4xf32>, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">})
+    -> tensor<10x4xf32> {
   %v = pp.reshape %w : tensor<4x16xf32> to tensor<16x4xf32>
   %0 = pp.matmul %x, %w : tensor<2x5x4xf32>, tensor<4x16xf32>
   %1 = pp.reshape %0 : tensor<2x5x16xf32> to tensor<10x16xf32>
   %2 = pp.matmul %1, %v : tensor<10x16xf32>, tensor<16x4xf32>
   pp.return %2 : tensor<10x4xf32>
 }
-pp.task forward stage 0 @uneven(%x: tensor<7x4xf32> {pp.role = #pp.role<saved, "v">}, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">})
-    -> (tensor<7xf32> {pp.role = #pp.role<saved, "g">}) {
+pp.task forward stage 0 @uneven(%x: tensor<7x4xf32>, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">})
+    -> tensor<7xf32> {
   %0 = pp.matmul %x, %w : tensor<7x4xf32>, tensor<4x16xf32>
   %1 = pp.reduce sum %0 [1] : tensor<7x16xf32>
   pp.return %1 : tensor<7xf32>
 }
-pp.task forward stage 0 @nested(%x: tensor<2x6x4xf32> {pp.role = #pp.role<saved, "v">}, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">})
-    -> (tensor<2x6xf32> {pp.role = #pp.role<saved, "g">}) {
+pp.task forward stage 0 @nested(%x: tensor<2x6x4xf32>, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">})
+    -> tensor<2x6xf32> {
   %0 = pp.matmul %x, %w : tensor<2x6x4xf32>, tensor<4x16xf32>
   %1 = pp.reduce sum %0 [2] : tensor<2x6x16xf32>
   pp.return %1 : tensor<2x6xf32>
@@ -110,9 +110,9 @@ pp.task forward stage 0 @nested(%x: tensor<2x6x4xf32> {pp.role = #pp.role<saved,
 // CHECK: %[[F1:.*]] = pp.slice %[[F]] [6, 0] : tensor<12x4xf32> to tensor<6x4xf32>
 // CHECK: pp.slice %[[F1]] [0, 0] : tensor<6x4xf32> to tensor<3x4xf32>
 // CHECK: pp.slice %[[F1]] [3, 0] : tensor<6x4xf32> to tensor<3x4xf32>
-pp.task forward stage 0 @moved_rows(%x: tensor<14x4xf32> {pp.role = #pp.role<saved, "v">}, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">},
-    %p: tensor<8x1xf32> {pp.role = #pp.role<saved, "p">}, %q: tensor<6x1xf32> {pp.role = #pp.role<saved, "q">}, %b: tensor<1xf32> {pp.role = #pp.role<param, "b">})
-    -> (tensor<12xf32> {pp.role = #pp.role<saved, "g">}) {
+pp.task forward stage 0 @moved_rows(%x: tensor<14x4xf32>, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">},
+    %p: tensor<8x1xf32>, %q: tensor<6x1xf32>, %b: tensor<1xf32> {pp.role = #pp.role<param, "b">})
+    -> tensor<12xf32> {
   %0 = pp.slice %x [2, 0] : tensor<14x4xf32> to tensor<12x4xf32>
   %1 = pp.pad %p [3, 0] : tensor<8x1xf32> to tensor<12x1xf32>
   %2 = pp.concat %q, %q {dim = 0 : i64} : tensor<6x1xf32>, tensor<6x1xf32>
@@ -124,7 +124,7 @@ pp.task forward stage 0 @moved_rows(%x: tensor<14x4xf32> {pp.role = #pp.role<sav
   %8 = pp.reduce sum %7 [1] : tensor<12x16xf32>
   pp.return %8 : tensor<12xf32>
 }
-pp.task backward stage 0 @gradient_of_nested(%x: tensor<2x6x4xf32> {pp.role = #pp.role<saved, "v">}, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">},
+pp.task backward stage 0 @gradient_of_nested(%x: tensor<2x6x4xf32>, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">},
     %dw: tensor<4x16xf32> {pp.role = #pp.role<grad, "w">}) -> (tensor<4x16xf32> {pp.role = #pp.role<grad, "w">}) {
   %0 = pp.matmul %x, %w : tensor<2x6x4xf32>, tensor<4x16xf32>
   %1 = pp.reshape %0 : tensor<2x6x16xf32> to tensor<12x16xf32>
@@ -142,8 +142,8 @@ pp.task backward stage 0 @gradient_of_nested(%x: tensor<2x6x4xf32> {pp.role = #p
 // CHECK-COUNT-12: pp.matmul {{.*}} : tensor<4x4xf32>, tensor<4x16xf32>
 // CHECK: pp.concat
 // CHECK: pp.dropout {{.*}} : tensor<48x4xf32>
-pp.task forward stage 0 @narrower(%x: tensor<48x4xf32> {pp.role = #pp.role<saved, "v">}, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">},
-    %v: tensor<16x4xf32> {pp.role = #pp.role<param, "v">}, %k: tensor<15xi64> {pp.role = #pp.role<step_state, "key">}) -> (tensor<48x4xf32> {pp.role = #pp.role<saved, "g">}) {
+pp.task forward stage 0 @narrower(%x: tensor<48x4xf32>, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">},
+    %v: tensor<16x4xf32> {pp.role = #pp.role<param, "v">}, %k: tensor<15xi64> {pp.role = #pp.role<step_state, "key">}) -> tensor<48x4xf32> {
   %0 = pp.matmul %x, %w : tensor<48x4xf32>, tensor<4x16xf32>
   %1 = pp.matmul %0, %v : tensor<48x16xf32>, tensor<16x4xf32>
   %2 = pp.dropout %1 key %k : tensor<15xi64> {p = 5.000000e-01 : f64, stream = 0 : i64} : tensor<48x4xf32>
@@ -156,27 +156,27 @@ pp.task forward stage 0 @narrower(%x: tensor<48x4xf32> {pp.role = #pp.role<saved
 
 // CHECK-LABEL: @returned
 // CHECK-NOT: pp.concat
-pp.task forward stage 0 @returned(%x: tensor<8x4xf32> {pp.role = #pp.role<saved, "v">}, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">})
-    -> (tensor<8x16xf32> {pp.role = #pp.role<saved, "g">}) {
+pp.task forward stage 0 @returned(%x: tensor<8x4xf32>, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">})
+    -> tensor<8x16xf32> {
   %0 = pp.matmul %x, %w : tensor<8x4xf32>, tensor<4x16xf32>
   %1 = pp.relu %0 : tensor<8x16xf32>
   pp.return %1 : tensor<8x16xf32>
 }
-pp.task forward stage 0 @mixed(%x: tensor<8x4xf32> {pp.role = #pp.role<saved, "v">}, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">})
-    -> (tensor<16xf32> {pp.role = #pp.role<saved, "g">}) {
+pp.task forward stage 0 @mixed(%x: tensor<8x4xf32>, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">})
+    -> tensor<16xf32> {
   %0 = pp.matmul %x, %w : tensor<8x4xf32>, tensor<4x16xf32>
   %1 = pp.reduce max %0 [0] : tensor<8x16xf32>
   pp.return %1 : tensor<16xf32>
 }
-pp.task forward stage 0 @drawn(%x: tensor<8x4xf32> {pp.role = #pp.role<saved, "v">}, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">},
-    %k: tensor<15xi64> {pp.role = #pp.role<step_state, "key">}) -> (tensor<8xf32> {pp.role = #pp.role<saved, "g">}) {
+pp.task forward stage 0 @drawn(%x: tensor<8x4xf32>, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">},
+    %k: tensor<15xi64> {pp.role = #pp.role<step_state, "key">}) -> tensor<8xf32> {
   %0 = pp.matmul %x, %w : tensor<8x4xf32>, tensor<4x16xf32>
   %1 = pp.dropout %0 key %k : tensor<15xi64> {p = 5.000000e-01 : f64, stream = 0 : i64} : tensor<8x16xf32>
   %2 = pp.reduce sum %1 [1] : tensor<8x16xf32>
   pp.return %2 : tensor<8xf32>
 }
-pp.task forward stage 0 @whole_between(%x: tensor<8x4xf32> {pp.role = #pp.role<saved, "v">}, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">})
-    -> (tensor<8xf32> {pp.role = #pp.role<saved, "g">}) {
+pp.task forward stage 0 @whole_between(%x: tensor<8x4xf32>, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">})
+    -> tensor<8xf32> {
   %0 = pp.matmul %x, %w : tensor<8x4xf32>, tensor<4x16xf32>
   %1 = pp.reduce sum %0 [0] : tensor<8x16xf32>
   %2 = pp.sub %0, %1 : tensor<8x16xf32>, tensor<16xf32>

@@ -2,7 +2,7 @@
 
 // A part that is accumulated in a range that is not aligned, which is memory of its own.
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 2 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.task backward stage 0 @not_aligned(%x: tensor<16xf32> {pp.role = #pp.role<saved, "x">}, %g: tensor<32xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<32xf32> {pp.role = #pp.role<grad_range, "b0">}) {
+pp.task backward stage 0 @not_aligned(%x: tensor<16xf32>, %g: tensor<32xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<32xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   %0 = pp.zeros : tensor<64xf32>
   %1 = pp.slice %0 [3] : tensor<64xf32> to tensor<16xf32>
   %2 = pp.accumulate %1, %x : tensor<16xf32>

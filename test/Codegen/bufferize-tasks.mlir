@@ -3,7 +3,7 @@
 // Results are arguments after the others; a tied one is one argument. The last temporary has the offset of
 // the one that is dead by then. The matmul reads its operand through strides, and writes the result where it is wanted.
 // CHECK-LABEL: pp.task forward stage 0 @chain
-// CHECK-SAME: (%[[X:.*]]: memref<4x64xf32> {pp.role = #pp.role<input, "x">}, %[[L:.*]]: memref<f32> {pp.role = #pp.role<loss, "loss">}, %[[Y:.*]]: memref<4x64xf32> {pp.role = #pp.role<saved, "y">})
+// CHECK-SAME: (%[[X:.*]]: memref<4x64xf32> {pp.role = #pp.role<input, "x">}, %[[L:.*]]: memref<f32> {pp.role = #pp.role<loss, "loss">}, %[[Y:.*]]: memref<4x64xf32>)
 // CHECK-SAME: attributes {temp_bytes = {{[0-9]+}} : i64, workspace_bytes = {{[0-9]+}} : i64}
 // CHECK-NEXT: %[[A:.*]] = pp.temp 16384 : memref<4x64xf32>
 // CHECK-NEXT: pp.launch @exp_4x64 ins(%[[X]] : memref<4x64xf32>) outs(%[[A]] : memref<4x64xf32>)
@@ -17,7 +17,7 @@
 // CHECK-NOT: tensor
 // CHECK: pp.kernel
 pp.task forward stage 0 @chain(%x: tensor<4x64xf32> {pp.role = #pp.role<input, "x">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">})
-    -> (tensor<4x64xf32> {pp.role = #pp.role<saved, "y">}, tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
+    -> (tensor<4x64xf32>, tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
   %0 = pp.exp %x : tensor<4x64xf32>
   %1 = pp.matmul %0, %0 {transpose_lhs} : tensor<4x64xf32>, tensor<4x64xf32>
   %2 = pp.matmul %0, %1 : tensor<4x64xf32>, tensor<64x64xf32>
@@ -34,8 +34,8 @@ pp.task forward stage 0 @chain(%x: tensor<4x64xf32> {pp.role = #pp.role<input, "
 // CHECK: memref.reinterpret_cast %arg0 {{.*}} to memref<8x16xf32>
 // CHECK: pp.gemm {{.*}} into %arg2 {{.*}}accumulate
 // CHECK: pp.launch @copy_4x32 ins(%arg1 : memref<4x32xf32>) outs(%arg3 : memref<4x32xf32>)
-pp.task backward stage 0 @accumulate(%x: tensor<2x4x16xf32> {pp.role = #pp.role<saved, "x">}, %y: tensor<4x32xf32> {pp.role = #pp.role<saved, "y">},
-    %g: tensor<16x16xf32> {pp.role = #pp.role<grad, "w">}) -> (tensor<16x16xf32> {pp.role = #pp.role<grad, "w">}, tensor<4x32xf32> {pp.role = #pp.role<saved, "z">}) {
+pp.task backward stage 0 @accumulate(%x: tensor<2x4x16xf32>, %y: tensor<4x32xf32>,
+    %g: tensor<16x16xf32> {pp.role = #pp.role<grad, "w">}) -> (tensor<16x16xf32> {pp.role = #pp.role<grad, "w">}, tensor<4x32xf32>) {
   %0 = pp.reshape %x : tensor<2x4x16xf32> to tensor<8x16xf32>
   %1 = pp.relu %0 : tensor<8x16xf32>
   %2 = pp.matmul %1, %0 {transpose_lhs} : tensor<8x16xf32>, tensor<8x16xf32>
@@ -55,7 +55,7 @@ pp.task forward stage 0 @again(%x: memref<4xf32> {pp.role = #pp.role<input, "x">
 // Blocks of rows: slices of arguments are offsets for kernels as for matmuls, operands of a concatenation are computed in its place, the accumulation of a block
 // comes after its matmul, and the second block's temporaries are the first's. The kernel writes over the matmul that only it reads.
 // CHECK-LABEL: pp.task backward stage 0 @blocks
-// CHECK-SAME: (%[[X:.*]]: memref<32x16xf32> {{.*}}, %[[W:.*]]: memref<16x64xf32> {{.*}}, %[[T:.*]]: memref<32x1xf32> {{.*}}, %[[G:.*]]: memref<16x64xf32> {{.*}}, %[[Y:.*]]: memref<32x64xf32> {{.*}})
+// CHECK-SAME: (%[[X:[^:]*]]: memref<32x16xf32>{{[^,]*}}, %[[W:[^:]*]]: memref<16x64xf32>{{.*}}, %[[T:[^:]*]]: memref<32x1xf32>{{.*}}, %[[G:[^:]*]]: memref<16x64xf32>{{.*}}, %[[Y:[^:]*]]: memref<32x64xf32>{{.*}})
 // CHECK: %[[Z0:.*]] = pp.temp [[AT:[0-9]+]] : memref<16x64xf32>
 // CHECK: pp.gemm %[[X]], %[[W]] into %[[Z0]] {{.*}}a_offset = 0 : i64
 // CHECK-NEXT: %[[T0:.*]] = memref.reinterpret_cast %[[T]] to offset: [0]
@@ -72,9 +72,9 @@ pp.task forward stage 0 @again(%x: memref<4xf32> {pp.role = #pp.role<input, "x">
 // CHECK: pp.gemm %[[X]], %[[Z1]] into %[[G]] {{.*}}a_offset = 256 : i64, {{.*}}accumulate
 // CHECK-NOT: pp.launch
 // CHECK: pp.kernel
-pp.task backward stage 0 @blocks(%x: tensor<32x16xf32> {pp.role = #pp.role<saved, "x">}, %w: tensor<16x64xf32> {pp.role = #pp.role<param, "w">},
-    %t: tensor<32x1xf32> {pp.role = #pp.role<saved, "t">}, %g: tensor<16x64xf32> {pp.role = #pp.role<grad, "w">})
-    -> (tensor<16x64xf32> {pp.role = #pp.role<grad, "w">}, tensor<32x64xf32> {pp.role = #pp.role<saved, "y">}) {
+pp.task backward stage 0 @blocks(%x: tensor<32x16xf32>, %w: tensor<16x64xf32> {pp.role = #pp.role<param, "w">},
+    %t: tensor<32x1xf32>, %g: tensor<16x64xf32> {pp.role = #pp.role<grad, "w">})
+    -> (tensor<16x64xf32> {pp.role = #pp.role<grad, "w">}, tensor<32x64xf32>) {
   %x0 = pp.slice %x [0, 0] : tensor<32x16xf32> to tensor<16x16xf32>
   %t0 = pp.slice %t [0, 0] : tensor<32x1xf32> to tensor<16x1xf32>
   %z0 = pp.matmul %x0, %w : tensor<16x16xf32>, tensor<16x64xf32>
@@ -102,25 +102,29 @@ pp.task backward stage 0 @blocks(%x: tensor<32x16xf32> {pp.role = #pp.role<saved
 // A temporary lies where a value was that the task read last, or will make: the first matmul in the result, the one after the last
 // reader of %x in %x. What is alive while neither is free lies in the task's own memory. %y is read again.
 // CHECK-LABEL: pp.task backward stage 0 @within
-// CHECK-SAME: (%[[X:.*]]: memref<64x64xf32> {pp.role = #pp.role<saved, "x">}, %[[Y:.*]]: memref<64x64xf32> {pp.role = #pp.role<saved, "y">}, %[[G:.*]]: memref<64x64xf32>
+// CHECK-SAME: (%[[X:.*]]: memref<64x64xf32>, %[[Y:.*]]: memref<64x64xf32>, %[[G:.*]]: memref<64x64xf32>
 // CHECK-SAME: temp_bytes = {{[0-9]+}} : i64
 // CHECK: pp.gemm %[[Y]], %[[Y]] into %[[G]]
 // CHECK: %[[B:.*]] = pp.temp 0 : memref<64x64xf32>
 // CHECK: pp.gemm %[[G]], %[[X]] into %[[B]]
 // CHECK: pp.gemm %[[B]], %[[Y]] into %[[X]]
 // CHECK: pp.gemm %[[X]], %[[B]] into %[[G]]
-pp.task backward stage 0 @within(%x: tensor<64x64xf32> {pp.role = #pp.role<saved, "x">}, %y: tensor<64x64xf32> {pp.role = #pp.role<saved, "y">})
-    -> (tensor<64x64xf32> {pp.role = #pp.role<saved, "g">}) {
+pp.task backward stage 0 @within(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>)
+    -> tensor<64x64xf32> {
   %0 = pp.matmul %y, %y : tensor<64x64xf32>, tensor<64x64xf32>
   %1 = pp.matmul %0, %x : tensor<64x64xf32>, tensor<64x64xf32>
   %2 = pp.matmul %1, %y : tensor<64x64xf32>, tensor<64x64xf32>
   %3 = pp.matmul %2, %1 : tensor<64x64xf32>, tensor<64x64xf32>
   pp.return %3 : tensor<64x64xf32>
 }
-pp.task backward stage 1 @again(%y: tensor<64x64xf32> {pp.role = #pp.role<saved, "y">}) {
+pp.task backward stage 1 @again(%y: tensor<64x64xf32>) {
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 16384, 16384, 16384>} {
-  pp.run @within microbatch 0 (slot 0, slot 1, slot 2)
-  pp.run @again microbatch 0 (slot 1)
+  %0 = pp.recv copy 0 microbatch 0 slot 0 : !pp.future<tensor<64x64xf32>>
+  %1 = pp.recv copy 1 microbatch 0 slot 1 : !pp.future<tensor<64x64xf32>>
+  %x = pp.wait %0 : !pp.future<tensor<64x64xf32>>
+  %y = pp.wait %1 : !pp.future<tensor<64x64xf32>>
+  %2 = pp.run @within microbatch 0 (%x, %y) at () slots [2] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  pp.run @again microbatch 0 (%y) at () : (tensor<64x64xf32>) -> ()
 }

@@ -1,9 +1,9 @@
 // RUN: ppopt opt %s --pp-plan-kernels=vector-bytes=64 --pp-emit-kernels=vector-bytes=64 | FileCheck %s --check-prefixes=CHECK,WIDE
 // RUN: ppopt opt %s --pp-plan-kernels=vector-bytes=32 --pp-emit-kernels=vector-bytes=32 | FileCheck %s --check-prefixes=CHECK,NARROW
 
-pp.task forward stage 0 @launches(%x: memref<2x300x9x64xf32> {pp.role = #pp.role<input, "x">}, %o: memref<2x300x3x64xf32> {pp.role = #pp.role<saved, "o">},
-    %lse: memref<2x3x300xf32> {pp.role = #pp.role<saved, "lse">}, %q: memref<2x3x300x64xf64> {pp.role = #pp.role<saved, "q">},
-    %l: memref<2x3x300xf64> {pp.role = #pp.role<saved, "l">}, %d: memref<2x3x300x64xf64> {pp.role = #pp.role<saved, "d">}) {
+pp.task forward stage 0 @launches(%x: memref<2x300x9x64xf32> {pp.role = #pp.role<input, "x">}, %o: memref<2x300x3x64xf32>,
+    %lse: memref<2x3x300xf32>, %q: memref<2x3x300x64xf64>,
+    %l: memref<2x3x300xf64>, %d: memref<2x3x300x64xf64>) {
   pp.launch @forward ins(%x : memref<2x300x9x64xf32>) outs(%lse, %o : memref<2x3x300xf32>, memref<2x300x3x64xf32>) {inplace = array<i64: -1, -1>}
   pp.launch @backward ins(%q, %l : memref<2x3x300x64xf64>, memref<2x3x300xf64>) outs(%d, %d, %d : memref<2x3x300x64xf64>, memref<2x3x300x64xf64>, memref<2x3x300x64xf64>) {inplace = array<i64: -1, -1, -1>}
   pp.return

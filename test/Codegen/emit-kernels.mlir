@@ -3,8 +3,8 @@
 // Reads at the same index only: one flat range, in tiles of 4096 elements. A part of an input may begin anywhere.
 // CHECK-LABEL: pp.task forward stage 0 @launches
 pp.task forward stage 0 @launches(%x: memref<4x4096xf32> {pp.role = #pp.role<input, "x">}, %y: memref<7x33xbf16> {pp.role = #pp.role<input, "y">},
-    %dy: memref<2x8x96xf32> {pp.role = #pp.role<saved, "dy">}, %g: memref<96xf32> {pp.role = #pp.role<grad, "g">},
-    %a: memref<4x4096xf32> {pp.role = #pp.role<saved, "a">}, %b: memref<7x33xbf16> {pp.role = #pp.role<saved, "b">}) {
+    %dy: memref<2x8x96xf32>, %g: memref<96xf32> {pp.role = #pp.role<grad, "g">},
+    %a: memref<4x4096xf32>, %b: memref<7x33xbf16>) {
   pp.launch @flat ins(%x : memref<4x4096xf32>) outs(%a : memref<4x4096xf32>) {inplace = array<i64: -1>}
   pp.launch @softmax ins(%y : memref<7x33xbf16>) outs(%b : memref<7x33xbf16>) {inplace = array<i64: -1>}
   pp.launch @bias ins(%dy, %g : memref<2x8x96xf32>, memref<96xf32>) outs(%g : memref<96xf32>) {inplace = array<i64: 1>}
@@ -68,7 +68,7 @@ pp.kernel @bias(%dy: tensor<2x8x96xf32>, %g: tensor<96xf32>) -> tensor<96xf32> a
 
 // -----
 
-pp.task forward stage 0 @twice(%x: memref<4xf32> {pp.role = #pp.role<input, "x">}, %y: memref<4xf32> {pp.role = #pp.role<saved, "y">}) {
+pp.task forward stage 0 @twice(%x: memref<4xf32> {pp.role = #pp.role<input, "x">}, %y: memref<4xf32>) {
   pp.launch @k ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {inplace = array<i64: -1>}
   // expected-error @below {{writes other arguments of @k in place than an earlier launch}}
   pp.launch @k ins(%y : memref<4xf32>) outs(%y : memref<4xf32>) {inplace = array<i64: 0>}

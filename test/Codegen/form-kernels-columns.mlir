@@ -7,9 +7,9 @@
 // CHECK-NEXT: %[[SUMS:.*]]:2 = pp.launch @reduce_accumulate_sub_mul_64x32 ins(%arg1, %arg2, %arg0, %[[DX]]#0, %[[DX]]#1, %arg3 : {{.*}}) outs() {inplace = array<i64: 1, 5>}
 // CHECK-NEXT: pp.return %[[DX]]#2, %[[SUMS]]#0, %[[SUMS]]#1
 // CHECK: pp.kernel @reduce_accumulate_sub_mul_64x32({{.*}}) -> (tensor<32xf32>, tensor<32xf32>) attributes {form = #pp.form<columns 64x32>}
-pp.task backward stage 0 @layer_norm(%x: tensor<64x32xf32> {pp.role = #pp.role<saved, "x">}, %dy: tensor<64x32xf32> {pp.role = #pp.role<saved, "dy">},
+pp.task backward stage 0 @layer_norm(%x: tensor<64x32xf32>, %dy: tensor<64x32xf32>,
     %gb: tensor<32xf32> {pp.role = #pp.role<grad, "b">}, %gg: tensor<32xf32> {pp.role = #pp.role<grad, "g">})
-    -> (tensor<64x32xf32> {pp.role = #pp.role<saved, "dx">}, tensor<32xf32> {pp.role = #pp.role<grad, "b">}, tensor<32xf32> {pp.role = #pp.role<grad, "g">}) {
+    -> (tensor<64x32xf32>, tensor<32xf32> {pp.role = #pp.role<grad, "b">}, tensor<32xf32> {pp.role = #pp.role<grad, "g">}) {
   %bias = pp.reduce sum %dy [0] : tensor<64x32xf32>
   %b = pp.accumulate %gb, %bias : tensor<32xf32>
   %mean = pp.reduce max %x [1] {keep_dims} : tensor<64x32xf32>
@@ -31,7 +31,7 @@ pp.task backward stage 0 @layer_norm(%x: tensor<64x32xf32> {pp.role = #pp.role<s
 // CHECK-NOT: pp.launch
 // CHECK: pp.launch @mul_cast_reduce_accumulate_6x8 ins(%arg0, %arg1, %arg2 : {{.*}}) outs() {inplace = array<i64: 2>}
 // CHECK-NEXT: pp.return
-pp.task backward stage 0 @moved(%x: tensor<1x6x8xbf16> {pp.role = #pp.role<saved, "x">}, %y: tensor<1x6x8xbf16> {pp.role = #pp.role<saved, "y">},
+pp.task backward stage 0 @moved(%x: tensor<1x6x8xbf16>, %y: tensor<1x6x8xbf16>,
     %gb: tensor<8xf32> {pp.role = #pp.role<grad, "b">}) -> (tensor<8xf32> {pp.role = #pp.role<grad, "b">}) {
   %0 = pp.mul %x, %y : tensor<1x6x8xbf16>, tensor<1x6x8xbf16>
   %1 = pp.reshape %0 : tensor<1x6x8xbf16> to tensor<6x8xbf16>
@@ -47,7 +47,7 @@ pp.task backward stage 0 @moved(%x: tensor<1x6x8xbf16> {pp.role = #pp.role<saved
 // CHECK-LABEL: pp.task backward stage 0 @function
 // CHECK-NEXT: %[[Y:.*]] = pp.launch @exp_64x32
 // CHECK-NEXT: pp.launch @reduce_accumulate_64x32 ins(%[[Y]]
-pp.task backward stage 0 @function(%x: tensor<64x32xf32> {pp.role = #pp.role<saved, "x">}, %gb: tensor<32xf32> {pp.role = #pp.role<grad, "b">})
+pp.task backward stage 0 @function(%x: tensor<64x32xf32>, %gb: tensor<32xf32> {pp.role = #pp.role<grad, "b">})
     -> (tensor<32xf32> {pp.role = #pp.role<grad, "b">}) {
   %0 = pp.exp %x : tensor<64x32xf32>
   %1 = pp.reduce sum %0 [0] : tensor<64x32xf32>
@@ -62,8 +62,8 @@ pp.task backward stage 0 @function(%x: tensor<64x32xf32> {pp.role = #pp.role<sav
 // CHECK-NEXT: %[[Y:.*]] = pp.launch @mul_8x8
 // CHECK-NEXT: pp.launch @reduce_accumulate_8x8 ins(%[[Y]]
 // CHECK-NEXT: pp.matmul
-pp.task backward stage 0 @written(%x: tensor<8x8xf32> {pp.role = #pp.role<saved, "x">}, %gb: tensor<8xf32> {pp.role = #pp.role<grad, "b">})
-    -> (tensor<8x8xf32> {pp.role = #pp.role<saved, "y">}, tensor<8xf32> {pp.role = #pp.role<grad, "b">}) {
+pp.task backward stage 0 @written(%x: tensor<8x8xf32>, %gb: tensor<8xf32> {pp.role = #pp.role<grad, "b">})
+    -> (tensor<8x8xf32>, tensor<8xf32> {pp.role = #pp.role<grad, "b">}) {
   %0 = pp.mul %x, %x : tensor<8x8xf32>, tensor<8x8xf32>
   %1 = pp.reduce sum %0 [0] : tensor<8x8xf32>
   %2 = pp.accumulate %gb, %1 : tensor<8xf32>
@@ -77,8 +77,8 @@ pp.task backward stage 0 @written(%x: tensor<8x8xf32> {pp.role = #pp.role<saved,
 // CHECK-LABEL: pp.task backward stage 0 @bytes
 // CHECK-NEXT: %[[Y:.*]]:2 = pp.launch @mul_reduce_8x8 ins(%arg0, %arg1
 // CHECK-NEXT: pp.launch @reduce_accumulate_8x8 ins(%[[Y]]#0
-pp.task backward stage 0 @bytes(%x: tensor<8x8xf32> {pp.role = #pp.role<saved, "x">}, %y: tensor<8x8xf32> {pp.role = #pp.role<saved, "y">},
-    %gb: tensor<8xf32> {pp.role = #pp.role<grad, "b">}) -> (tensor<8xf32> {pp.role = #pp.role<saved, "rows">}, tensor<8xf32> {pp.role = #pp.role<grad, "b">}) {
+pp.task backward stage 0 @bytes(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>,
+    %gb: tensor<8xf32> {pp.role = #pp.role<grad, "b">}) -> (tensor<8xf32>, tensor<8xf32> {pp.role = #pp.role<grad, "b">}) {
   %0 = pp.mul %x, %y : tensor<8x8xf32>, tensor<8x8xf32>
   %1 = pp.reduce sum %0 [1] : tensor<8x8xf32>
   %2 = pp.reduce sum %0 [0] : tensor<8x8xf32>
@@ -92,8 +92,8 @@ pp.task backward stage 0 @bytes(%x: tensor<8x8xf32> {pp.role = #pp.role<saved, "
 // CHECK-LABEL: pp.task backward stage 0 @twice
 // CHECK-NEXT: %[[Y:.*]]:2 = pp.launch @cast_mul_reduce_8x8 ins(%arg0, %arg1
 // CHECK-NEXT: pp.launch @reduce_accumulate_8x8 ins(%[[Y]]#0
-pp.task backward stage 0 @twice(%x: tensor<8x8xf32> {pp.role = #pp.role<saved, "x">}, %dy: tensor<8x8xbf16> {pp.role = #pp.role<saved, "dy">},
-    %gb: tensor<8xf32> {pp.role = #pp.role<grad, "b">}) -> (tensor<8xf32> {pp.role = #pp.role<saved, "rows">}, tensor<8xf32> {pp.role = #pp.role<grad, "b">}) {
+pp.task backward stage 0 @twice(%x: tensor<8x8xf32>, %dy: tensor<8x8xbf16>,
+    %gb: tensor<8xf32> {pp.role = #pp.role<grad, "b">}) -> (tensor<8xf32>, tensor<8xf32> {pp.role = #pp.role<grad, "b">}) {
   %0 = pp.cast %dy : tensor<8x8xbf16> to tensor<8x8xf32>
   %1 = pp.mul %x, %0 : tensor<8x8xf32>, tensor<8x8xf32>
   %2 = pp.reduce sum %1 [1] : tensor<8x8xf32>
@@ -110,7 +110,7 @@ pp.task backward stage 0 @twice(%x: tensor<8x8xf32> {pp.role = #pp.role<saved, "
 // CHECK-NEXT: %[[S:.*]] = pp.launch @reduce_8x8 ins(%[[Y]]#0
 // CHECK-NEXT: pp.return %[[Y]]#1, %[[S]]
 pp.task update stage 0 @overwritten(%p: tensor<8x8xf32> {pp.role = #pp.role<param_range, "p">})
-    -> (tensor<8x8xf32> {pp.role = #pp.role<param_range, "p">}, tensor<8xf32> {pp.role = #pp.role<saved, "s">}) {
+    -> (tensor<8x8xf32> {pp.role = #pp.role<param_range, "p">}, tensor<8xf32>) {
   %0 = pp.mul %p, %p : tensor<8x8xf32>, tensor<8x8xf32>
   %1 = pp.sub %p, %0 : tensor<8x8xf32>, tensor<8x8xf32>
   %2 = pp.reduce sum %0 [0] : tensor<8x8xf32>
@@ -124,7 +124,7 @@ pp.task update stage 0 @overwritten(%p: tensor<8x8xf32> {pp.role = #pp.role<para
 // CHECK-NEXT: pp.launch @mul_8x8
 // CHECK-NEXT: pp.launch @reduce_8x8
 module attributes {pp.thresholds = {"kernel-ops" = 1 : i64}} {
-pp.task backward stage 0 @few_ops(%x: tensor<8x8xf32> {pp.role = #pp.role<saved, "x">}) -> (tensor<8xf32> {pp.role = #pp.role<saved, "s">}) {
+pp.task backward stage 0 @few_ops(%x: tensor<8x8xf32>) -> tensor<8xf32> {
   %0 = pp.mul %x, %x : tensor<8x8xf32>, tensor<8x8xf32>
   %1 = pp.reduce sum %0 [0] : tensor<8x8xf32>
   pp.return %1 : tensor<8xf32>
@@ -137,8 +137,8 @@ pp.task backward stage 0 @few_ops(%x: tensor<8x8xf32> {pp.role = #pp.role<saved,
 // CHECK-LABEL: pp.task backward stage 0 @types
 // CHECK-NEXT: %[[S:.*]]:2 = pp.launch @cast_reduce_6x8 ins(%arg0 : tensor<6x8xbf16>)
 // CHECK-NEXT: pp.return %[[S]]#0, %[[S]]#1
-pp.task backward stage 0 @types(%x: tensor<6x8xbf16> {pp.role = #pp.role<saved, "x">})
-    -> (tensor<8xf32> {pp.role = #pp.role<saved, "a">}, tensor<8xf64> {pp.role = #pp.role<saved, "b">}) {
+pp.task backward stage 0 @types(%x: tensor<6x8xbf16>)
+    -> (tensor<8xf32>, tensor<8xf64>) {
   %0 = pp.cast %x : tensor<6x8xbf16> to tensor<6x8xf32>
   %1 = pp.cast %x : tensor<6x8xbf16> to tensor<6x8xf64>
   %2 = pp.reduce sum %0 [0] : tensor<6x8xf32>
@@ -153,8 +153,8 @@ pp.task backward stage 0 @types(%x: tensor<6x8xbf16> {pp.role = #pp.role<saved, 
 // CHECK-NEXT: %[[A:.*]]:2 = pp.launch @reduce_mul_8x8 ins(%arg1, %arg0
 // CHECK-NEXT: pp.launch @reduce_8x8 ins(%arg0
 // CHECK-NEXT: pp.return
-pp.task backward stage 0 @shared(%x: tensor<8x8xf32> {pp.role = #pp.role<saved, "x">}, %y: tensor<8x8xf32> {pp.role = #pp.role<saved, "y">})
-    -> (tensor<8xf32> {pp.role = #pp.role<saved, "a">}, tensor<8xf32> {pp.role = #pp.role<saved, "b">}, tensor<8xf32> {pp.role = #pp.role<saved, "c">}) {
+pp.task backward stage 0 @shared(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>)
+    -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
   %0 = pp.reduce sum %y [0] : tensor<8x8xf32>
   %1 = pp.mul %x, %y : tensor<8x8xf32>, tensor<8x8xf32>
   %2 = pp.reduce sum %1 [0] : tensor<8x8xf32>
@@ -169,8 +169,8 @@ pp.task backward stage 0 @shared(%x: tensor<8x8xf32> {pp.role = #pp.role<saved, 
 // CHECK-NEXT: %[[MEAN:.*]] = pp.launch @reduce_mul_64x8 ins(%arg0, %arg1
 // CHECK-NEXT: %[[V:.*]] = pp.launch @sub_mul_reduce_64x8 ins(%arg0, %[[MEAN]]
 // CHECK-NEXT: pp.return %[[V]]
-pp.task forward stage 0 @variance(%x: tensor<64x8xf32> {pp.role = #pp.role<saved, "x">}, %part: tensor<8xf32> {pp.role = #pp.role<param, "part">})
-    -> (tensor<8xf32> {pp.role = #pp.role<saved, "v">}) {
+pp.task forward stage 0 @variance(%x: tensor<64x8xf32>, %part: tensor<8xf32> {pp.role = #pp.role<param, "part">})
+    -> tensor<8xf32> {
   %0 = pp.reduce sum %x [0] : tensor<64x8xf32>
   %1 = pp.mul %0, %part : tensor<8xf32>, tensor<8xf32>
   %2 = pp.sub %x, %1 : tensor<64x8xf32>, tensor<8xf32>

@@ -3,7 +3,7 @@
 // Gradients that ranks sum in a task. Zeros are written where the first op adds to them, each part is accumulated in its range, by kernels and by matmuls, and
 // the sum follows the last addition. Its result is added when the next sum has begun, the last one's at the end: the ranks sum meanwhile.
 // CHECK-LABEL: pp.task backward stage 0 @sums
-// CHECK-SAME: (%[[X:[^:]*]]: tensor<16x8xf32> {{{[^}]*}}}, %[[Y:[^:]*]]: tensor<16x16xf32> {{{[^}]*}}}, %[[C1:[^:]*]]: tensor<64xf32> {pp.role = #pp.role<grad_range, "b1">}, %[[C0:[^:]*]]: tensor<80xf32> {pp.role = #pp.role<grad_range, "b0">})
+// CHECK-SAME: (%[[X:[^:]*]]: tensor<16x8xf32>, %[[Y:[^:]*]]: tensor<16x16xf32>, %[[C1:[^:]*]]: tensor<64xf32> {pp.role = #pp.role<grad_range, "b1">}, %[[C0:[^:]*]]: tensor<80xf32> {pp.role = #pp.role<grad_range, "b0">})
 // CHECK-NEXT: %[[Z1:.*]] = pp.launch @zeros_1x128 ins() outs() {inplace = array<i64: -1>} -> tensor<128xf32>
 // CHECK-NEXT: %[[U:.*]] = pp.slice %[[Z1]] [32] : tensor<128xf32> to tensor<8xf32>
 // CHECK-NEXT: %[[U1:.*]] = pp.launch @reduce_accumulate_16x8 ins(%[[X]], %[[U]] : {{.*}}) outs() {inplace = array<i64: 1>}
@@ -24,7 +24,7 @@
 // CHECK: pp.kernel @zeros_1x128() -> (tensor<128xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 128>} {
 // CHECK-NEXT: %[[K:.*]] = pp.constant dense<0.000000e+00> : tensor<128xf32>
 // CHECK-NEXT: pp.return %[[K]]
-pp.task backward stage 0 @sums(%x: tensor<16x8xf32> {pp.role = #pp.role<saved, "x">}, %y: tensor<16x16xf32> {pp.role = #pp.role<saved, "y">}, %b1: tensor<64xf32> {pp.role = #pp.role<grad_range, "b1">},
+pp.task backward stage 0 @sums(%x: tensor<16x8xf32>, %y: tensor<16x16xf32>, %b1: tensor<64xf32> {pp.role = #pp.role<grad_range, "b1">},
     %b0: tensor<80xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b1">}, tensor<80xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   %z0 = pp.zeros : tensor<160xf32>
   %v = pp.slice %z0 [128] : tensor<160xf32> to tensor<16xf32>
@@ -59,7 +59,7 @@ pp.task backward stage 0 @sums(%x: tensor<16x8xf32> {pp.role = #pp.role<saved, "
 // CHECK-NEXT: pp.launch @accumulate_1x64 ins(%[[V]], %[[R]] : {{.*}}) outs() {inplace = array<i64: 0>}
 // CHECK: pp.reduce_scatter %{{.*}} "b0"
 // CHECK-NEXT: pp.launch @accumulate_1x1088
-pp.task backward stage 0 @large(%x: tensor<16x32xf32> {pp.role = #pp.role<saved, "x">}, %y: tensor<16x64xf32> {pp.role = #pp.role<saved, "y">}, %b1: tensor<64xf32> {pp.role = #pp.role<grad_range, "b1">},
+pp.task backward stage 0 @large(%x: tensor<16x32xf32>, %y: tensor<16x64xf32>, %b1: tensor<64xf32> {pp.role = #pp.role<grad_range, "b1">},
     %b0: tensor<1088xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b1">}, tensor<1088xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   %z1 = pp.zeros : tensor<128xf32>
   %u = pp.slice %z1 [32] : tensor<128xf32> to tensor<32xf32>
@@ -87,7 +87,7 @@ pp.task backward stage 0 @large(%x: tensor<16x32xf32> {pp.role = #pp.role<saved,
 // A table that the last layer and the first one use: the last layer's matmul waits for the first one's addition, so that the table's gradient is not in memory
 // while those of the layers are. Its operands take less memory. The order of additions stays.
 // CHECK-LABEL: pp.task backward stage 0 @table
-// CHECK-SAME: (%[[X:[^:]*]]: tensor<4x16xf32> {{{[^}]*}}}, %[[Y:[^:]*]]: tensor<4x64xf32>
+// CHECK-SAME: (%[[X:[^:]*]]: tensor<4x16xf32>, %[[Y:[^:]*]]: tensor<4x64xf32>
 // CHECK: pp.reduce_scatter %{{.*}} "b1"
 // CHECK-NEXT: %[[Z0:.*]] = pp.launch @zeros_1x1024
 // CHECK-NEXT: %[[D:.*]] = pp.matmul %[[Y]], %[[X]] {transpose_lhs}
@@ -96,7 +96,7 @@ pp.task backward stage 0 @large(%x: tensor<16x32xf32> {pp.role = #pp.role<saved,
 // CHECK-NEXT: %[[W2:.*]] = pp.launch @embedding_grad_accumulate_64x16 ins(%{{.*}}, %[[X]], %[[W1]] : {{.*}}) outs() {inplace = array<i64: 2>}
 // CHECK-NEXT: %[[J:.*]] = pp.join %[[Z0]](%[[W2]]) at [0]
 // CHECK-NEXT: pp.reduce_scatter %[[J]] over <["dp"]> "b0"
-pp.task backward stage 0 @table(%x: tensor<4x16xf32> {pp.role = #pp.role<saved, "x">}, %y: tensor<4x64xf32> {pp.role = #pp.role<saved, "y">}, %ids: tensor<4xi32> {pp.role = #pp.role<input, "ids">},
+pp.task backward stage 0 @table(%x: tensor<4x16xf32>, %y: tensor<4x64xf32>, %ids: tensor<4xi32> {pp.role = #pp.role<input, "ids">},
     %b0: tensor<512xf32> {pp.role = #pp.role<grad_range, "b0">}, %b1: tensor<512xf32> {pp.role = #pp.role<grad_range, "b1">})
     -> (tensor<512xf32> {pp.role = #pp.role<grad_range, "b0">}, tensor<512xf32> {pp.role = #pp.role<grad_range, "b1">}) {
   %z0 = pp.zeros : tensor<1024xf32>
@@ -127,7 +127,7 @@ pp.task backward stage 0 @table(%x: tensor<4x16xf32> {pp.role = #pp.role<saved, 
 // CHECK: pp.reduce_scatter %{{.*}} "b1"
 // CHECK-NEXT: pp.launch @embedding_grad_accumulate_64x16
 // CHECK: pp.reduce_scatter %{{.*}} "b0"
-pp.task backward stage 0 @wide(%x: tensor<64x16xf32> {pp.role = #pp.role<saved, "x">}, %y: tensor<64x64xf32> {pp.role = #pp.role<saved, "y">}, %ids: tensor<64xi32> {pp.role = #pp.role<input, "ids">},
+pp.task backward stage 0 @wide(%x: tensor<64x16xf32>, %y: tensor<64x64xf32>, %ids: tensor<64xi32> {pp.role = #pp.role<input, "ids">},
     %b0: tensor<512xf32> {pp.role = #pp.role<grad_range, "b0">}, %b1: tensor<512xf32> {pp.role = #pp.role<grad_range, "b1">})
     -> (tensor<512xf32> {pp.role = #pp.role<grad_range, "b0">}, tensor<512xf32> {pp.role = #pp.role<grad_range, "b1">}) {
   %xx = pp.exp %x : tensor<64x16xf32>
@@ -160,7 +160,7 @@ pp.task backward stage 0 @wide(%x: tensor<64x16xf32> {pp.role = #pp.role<saved, 
 // CHECK-NEXT: %[[S:.*]] = pp.reduce_scatter %[[N]] over <["dp"]> "b0" {channel = 1 : i64} : tensor<128xbf16> to tensor<64xbf16>
 // CHECK-NEXT: pp.launch @cast_accumulate_1x64 ins(%{{.*}}, %[[S]] : tensor<64xf32>, tensor<64xbf16>) outs() {inplace = array<i64: 0>} -> tensor<64xf32>
 // CHECK-NEXT: pp.return
-pp.task backward stage 0 @narrow(%x: tensor<128xf32> {pp.role = #pp.role<saved, "x">}, %b0: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
+pp.task backward stage 0 @narrow(%x: tensor<128xf32>, %b0: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   %z0 = pp.zeros : tensor<128xf32>
   %w = pp.accumulate %z0, %x : tensor<128xf32>
   %j0 = pp.join %z0(%w) at [0] : tensor<128xf32>, tensor<128xf32>
@@ -180,7 +180,7 @@ pp.task backward stage 0 @narrow(%x: tensor<128xf32> {pp.role = #pp.role<saved, 
 // CHECK-NEXT: pp.launch @cast_accumulate_1x32 ins(%{{.*}}, %[[S0]] : tensor<32xf32>, tensor<32xbf16>)
 // CHECK-NEXT: pp.launch @cast_accumulate_1x32 ins(%{{.*}}, %[[S1]] : tensor<32xf32>, tensor<32xbf16>)
 // CHECK-NEXT: pp.return
-pp.task backward stage 0 @alternating(%x: tensor<64xf32> {pp.role = #pp.role<saved, "x">}, %y: tensor<64xf32> {pp.role = #pp.role<saved, "y">}, %b0: tensor<32xf32> {pp.role = #pp.role<grad_range, "b0">},
+pp.task backward stage 0 @alternating(%x: tensor<64xf32>, %y: tensor<64xf32>, %b0: tensor<32xf32> {pp.role = #pp.role<grad_range, "b0">},
     %b1: tensor<32xf32> {pp.role = #pp.role<grad_range, "b1">}) -> (tensor<32xf32> {pp.role = #pp.role<grad_range, "b0">}, tensor<32xf32> {pp.role = #pp.role<grad_range, "b1">}) {
   %z0 = pp.zeros : tensor<64xf32>
   %w0 = pp.accumulate %z0, %x : tensor<64xf32>
@@ -212,7 +212,7 @@ pp.task backward stage 0 @alternating(%x: tensor<64xf32> {pp.role = #pp.role<sav
 // CHECK-NEXT: %[[B:.*]] = pp.slice %[[W]] [32] : tensor<160xf32> to tensor<8xf32>
 // CHECK-NEXT: pp.launch @{{.*}} ins(%[[P]], %[[B]], %[[W]] : tensor<4x8xf32>, tensor<8xf32>, tensor<160xf32>)
 // CHECK-NEXT: pp.return
-pp.task forward stage 0 @gathered(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">}, %c: tensor<80xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<4x8xf32> {pp.role = #pp.role<saved, "y">}) {
+pp.task forward stage 0 @gathered(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">}, %c: tensor<80xf32> {pp.role = #pp.role<param_range, "b0">}) -> tensor<4x8xf32> {
   %w = pp.all_gather %c over <["dp"]> "b0" {channel = 1 : i64} : tensor<80xf32> to tensor<160xf32>
   %a = pp.slice %w [5] : tensor<160xf32> to tensor<8xf32>
   %b = pp.slice %w [32] : tensor<160xf32> to tensor<8xf32>
@@ -227,7 +227,7 @@ pp.task forward stage 0 @gathered(%x: tensor<4x8xf32> {pp.role = #pp.role<input,
 // -----
 
 // In another range.
-pp.task backward stage 0 @bad(%x: tensor<64xf32> {pp.role = #pp.role<saved, "x">}, %b0: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
+pp.task backward stage 0 @bad(%x: tensor<64xf32>, %b0: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   %z0 = pp.zeros : tensor<128xf32>
   %u = pp.slice %z0 [0] : tensor<128xf32> to tensor<64xf32>
   %v = pp.accumulate %u, %x : tensor<64xf32>
@@ -241,7 +241,7 @@ pp.task backward stage 0 @bad(%x: tensor<64xf32> {pp.role = #pp.role<saved, "x">
 // -----
 
 // Nowhere.
-pp.task backward stage 0 @bad(%x: tensor<64xf32> {pp.role = #pp.role<saved, "x">}, %b0: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
+pp.task backward stage 0 @bad(%x: tensor<64xf32>, %b0: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   %z0 = pp.zeros : tensor<128xf32>
   %u = pp.slice %z0 [0] : tensor<128xf32> to tensor<64xf32>
   %v = pp.exp %x : tensor<64xf32>
@@ -255,7 +255,7 @@ pp.task backward stage 0 @bad(%x: tensor<64xf32> {pp.role = #pp.role<saved, "x">
 // -----
 
 // The range is read by another op, which would see the sum.
-pp.task backward stage 0 @bad(%x: tensor<64xf32> {pp.role = #pp.role<saved, "x">}, %b0: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
+pp.task backward stage 0 @bad(%x: tensor<64xf32>, %b0: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   %z0 = pp.zeros : tensor<128xf32>
   %u = pp.slice %z0 [0] : tensor<128xf32> to tensor<64xf32>
   %w = pp.exp %u : tensor<64xf32>

@@ -12,7 +12,7 @@
 // CHECK: pp.cast %arg2
 pp.task forward stage 0 @rows(%x: tensor<7x65xf32> {pp.role = #pp.role<input, "x">}, %w: tensor<65x33xf32> {pp.role = #pp.role<param, "w">},
     %b: tensor<33xf32> {pp.role = #pp.role<param, "b">}, %lr: tensor<f64> {pp.role = #pp.role<step_state, "lr">})
-    -> (tensor<7x33xf32> {pp.role = #pp.role<saved, "y">}, tensor<7xf32> {pp.role = #pp.role<saved, "s">}) {
+    -> (tensor<7x33xf32>, tensor<7xf32>) {
   %scale = pp.cast %lr : tensor<f64> to tensor<f32>
   %0 = pp.matmul %x, %w : tensor<7x65xf32>, tensor<65x33xf32>
   %1 = pp.add %0, %b : tensor<7x33xf32>, tensor<33xf32>
@@ -32,7 +32,7 @@ pp.task forward stage 0 @rows(%x: tensor<7x65xf32> {pp.role = #pp.role<input, "x
 // CHECK-NEXT: %[[P:.*]] = pp.matmul %[[A]], %[[A]]
 // CHECK-NEXT: %[[Y:.*]] = pp.launch @add_transpose_4x4 ins(%[[A]], %[[P]]
 // CHECK-NEXT: pp.return %[[Y]]
-pp.task forward stage 0 @cut(%x: tensor<4x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "y">}) {
+pp.task forward stage 0 @cut(%x: tensor<4x4xf32> {pp.role = #pp.role<input, "x">}) -> tensor<4x4xf32> {
   %0 = pp.exp %x : tensor<4x4xf32>
   %1 = pp.matmul %0, %0 : tensor<4x4xf32>, tensor<4x4xf32>
   %2 = pp.add %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
@@ -50,7 +50,7 @@ pp.task forward stage 0 @cut(%x: tensor<4x4xf32> {pp.role = #pp.role<input, "x">
 // CHECK: %[[E:.*]] = pp.launch @embedding_grad_accumulate_16x8 ins(%arg2, %arg1, %[[W]] : {{.*}}) outs() {inplace = array<i64: 2>}
 // CHECK: %[[B:.*]] = pp.launch @reduce_accumulate_4x8 ins(%arg1, %arg4 : {{.*}}) outs() {inplace = array<i64: 1>}
 // CHECK: pp.return %[[E]], %[[B]]
-pp.task backward stage 0 @gradients(%x: tensor<4x16xf32> {pp.role = #pp.role<saved, "x">}, %dy: tensor<4x8xf32> {pp.role = #pp.role<saved, "dy">},
+pp.task backward stage 0 @gradients(%x: tensor<4x16xf32>, %dy: tensor<4x8xf32>,
     %ids: tensor<4xi32> {pp.role = #pp.role<input, "ids">},
     %gw: tensor<16x8xf32> {pp.role = #pp.role<grad, "w">}, %gb: tensor<8xf32> {pp.role = #pp.role<grad, "b">})
     -> (tensor<16x8xf32> {pp.role = #pp.role<grad, "w">}, tensor<8xf32> {pp.role = #pp.role<grad, "b">}) {
@@ -108,7 +108,7 @@ pp.task norm stage 0 @norm(%g: tensor<65536xf32> {pp.role = #pp.role<grad_range,
 // CHECK-COUNT-1: pp.kernel
 // CHECK-NOT: pp.kernel
 pp.task forward stage 0 @heads(%x: tensor<2x4x48xf32> {pp.role = #pp.role<input, "x">}, %y: tensor<2x4x48xf32> {pp.role = #pp.role<input, "y">})
-    -> (tensor<2x3x4x4xf32> {pp.role = #pp.role<saved, "s">}) {
+    -> tensor<2x3x4x4xf32> {
   %0 = pp.relu %x : tensor<2x4x48xf32>
   %1 = pp.relu %y : tensor<2x4x48xf32>
   %2 = pp.slice %0 [0, 0, 24] : tensor<2x4x48xf32> to tensor<2x4x24xf32>
@@ -127,7 +127,7 @@ pp.task forward stage 0 @heads(%x: tensor<2x4x48xf32> {pp.role = #pp.role<input,
 // CHECK-LABEL: pp.task backward stage 0 @slice
 // CHECK-NEXT: %[[S:.*]] = pp.launch @reduce_12x3 ins(%arg0
 // CHECK-NEXT: pp.launch @slice_accumulate_2x3 ins(%arg1, %[[S]] : {{.*}}) outs() {inplace = array<i64: 0>}
-pp.task backward stage 0 @slice(%x: tensor<2x6x3xf64> {pp.role = #pp.role<saved, "x">}, %g: tensor<2x3xf64> {pp.role = #pp.role<grad, "g">})
+pp.task backward stage 0 @slice(%x: tensor<2x6x3xf64>, %g: tensor<2x3xf64> {pp.role = #pp.role<grad, "g">})
     -> (tensor<2x3xf64> {pp.role = #pp.role<grad, "g">}) {
   %0 = pp.reduce sum %x [0] : tensor<2x6x3xf64>
   %1 = pp.slice %0 [0, 0] : tensor<6x3xf64> to tensor<2x3xf64>
@@ -137,7 +137,7 @@ pp.task backward stage 0 @slice(%x: tensor<2x6x3xf64> {pp.role = #pp.role<saved,
 
 // -----
 
-pp.task forward stage 0 @composite(%x: tensor<4x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "y">}) {
+pp.task forward stage 0 @composite(%x: tensor<4x4xf32> {pp.role = #pp.role<input, "x">}) -> tensor<4x4xf32> {
   // expected-error @below {{can't be part of a kernel: it has no scalar code and is neither a matmul nor a sum; run --pp-decompose-kernels first}}
   %0 = pp.softmax %x : tensor<4x4xf32>
   pp.return %0 : tensor<4x4xf32>
@@ -154,7 +154,7 @@ pp.task forward stage 0 @composite(%x: tensor<4x4xf32> {pp.role = #pp.role<input
 // CHECK-NEXT: %[[O:.*]] = pp.launch @add_4x4 ins(%[[T]], %[[P]]
 // CHECK-NEXT: pp.return %[[Y]]#1, %[[O]]
 pp.task forward stage 0 @late(%a: tensor<4x4xf32> {pp.role = #pp.role<input, "a">}, %b: tensor<4x4xf32> {pp.role = #pp.role<input, "b">})
-    -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "y">}, tensor<4x4xf32> {pp.role = #pp.role<saved, "o">}) {
+    -> (tensor<4x4xf32>, tensor<4x4xf32>) {
   %0 = pp.exp %a : tensor<4x4xf32>
   %1 = pp.matmul %0, %0 : tensor<4x4xf32>, tensor<4x4xf32>
   %2 = pp.exp %b : tensor<4x4xf32>
@@ -172,7 +172,7 @@ pp.task forward stage 0 @late(%a: tensor<4x4xf32> {pp.role = #pp.role<input, "a"
 // CHECK-NEXT: %[[REST:.*]] = pp.slice %arg0 [16384] : tensor<16385xf64> to tensor<1xf64>
 // CHECK-NEXT: %[[LAST:.*]] = pp.reshape %[[REST]] : tensor<1xf64> to tensor<f64>
 // CHECK-NEXT: pp.launch @reduce_add_1x64 ins(%{{.*}}, %[[LAST]]
-pp.task forward stage 0 @long(%x: tensor<16385xf64> {pp.role = #pp.role<input, "x">}) -> (tensor<f64> {pp.role = #pp.role<saved, "y">}) {
+pp.task forward stage 0 @long(%x: tensor<16385xf64> {pp.role = #pp.role<input, "x">}) -> tensor<f64> {
   %0 = pp.reduce sum %x [0] : tensor<16385xf64>
   pp.return %0 : tensor<f64>
 }
@@ -182,7 +182,7 @@ pp.task forward stage 0 @long(%x: tensor<16385xf64> {pp.role = #pp.role<input, "
 // A view that moves no element keeps its shape; the ops after it take that of the partial sums.
 // CHECK-LABEL: pp.task forward stage 0 @long_of_whole_views
 // CHECK: pp.launch @mul_{{.*}}reduce_64x256
-pp.task forward stage 0 @long_of_whole_views(%x: tensor<16384xf64> {pp.role = #pp.role<input, "x">}) -> (tensor<f64> {pp.role = #pp.role<saved, "y">}) {
+pp.task forward stage 0 @long_of_whole_views(%x: tensor<16384xf64> {pp.role = #pp.role<input, "x">}) -> tensor<f64> {
   %0 = pp.slice %x [0] : tensor<16384xf64> to tensor<16384xf64>
   %1 = pp.pad %x [0] : tensor<16384xf64> to tensor<16384xf64>
   %2 = pp.transpose %x [0] : tensor<16384xf64>
@@ -201,7 +201,7 @@ pp.task forward stage 0 @long_of_whole_views(%x: tensor<16384xf64> {pp.role = #p
 // CHECK-NEXT: %[[Y:.*]] = pp.launch @exp_reduce_div_6x8 ins(%arg0 : {{.*}})
 // CHECK-NEXT: %[[Z:.*]] = pp.launch @slice_pad_add_6x8 ins(%[[Y]] : {{.*}})
 // CHECK-NEXT: pp.return %[[Z]]
-pp.task forward stage 0 @elsewhere(%x: tensor<6x8xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<6x8xf32> {pp.role = #pp.role<saved, "y">}) {
+pp.task forward stage 0 @elsewhere(%x: tensor<6x8xf32> {pp.role = #pp.role<input, "x">}) -> tensor<6x8xf32> {
   %0 = pp.exp %x : tensor<6x8xf32>
   %1 = pp.reduce sum %0 [1] {keep_dims} : tensor<6x8xf32>
   %2 = pp.div %0, %1 : tensor<6x8xf32>, tensor<6x1xf32>

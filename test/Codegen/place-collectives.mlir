@@ -31,7 +31,7 @@
 // CHECK: pp.return
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.task forward stage 0 @s0_F(%x: tensor<8x8xf32> {pp.role = #pp.role<input, "x">}, %0: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}, %1: tensor<64xf32> {pp.role = #pp.role<param_range, "b1">},
-    %2: tensor<64xf32> {pp.role = #pp.role<param_range, "b2">}) -> (tensor<8x8xf32> {pp.role = #pp.role<saved, "s0.h">})
+    %2: tensor<64xf32> {pp.role = #pp.role<param_range, "b2">}) -> (tensor<8x8xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 128 x f32>, #pp.task_collective<<all_gather> over <["dp"]> channel 1 "b2" of 128 x f32>, #pp.task_collective<<all_gather> over <["dp"]> channel 1 "b1" of 128 x f32>]} {
   %g0 = pp.all_gather %0 over <["dp"]> "b0" {channel = 1 : i64} : tensor<64xf32> to tensor<128xf32>
   %g2 = pp.all_gather %2 over <["dp"]> "b2" {channel = 1 : i64} : tensor<64xf32> to tensor<128xf32>
@@ -69,7 +69,7 @@ pp.task forward stage 0 @s0_F(%x: tensor<8x8xf32> {pp.role = #pp.role<input, "x"
 // LATE-NEXT: pp.begin 1
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.task forward stage 0 @small(%0: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}, %1: tensor<256xf32> {pp.role = #pp.role<param_range, "b1">}, %2: tensor<64xf32> {pp.role = #pp.role<param_range, "b2">})
-    -> (tensor<128xf32> {pp.role = #pp.role<saved, "a">}, tensor<512xf32> {pp.role = #pp.role<saved, "b">}, tensor<128xf32> {pp.role = #pp.role<saved, "c">}) {
+    -> (tensor<128xf32>, tensor<512xf32>, tensor<128xf32>) {
   %g0 = pp.all_gather %0 over <["dp"]> "b0" : tensor<64xf32> to tensor<128xf32>
   %a = pp.exp %g0 : tensor<128xf32>
   %g1 = pp.all_gather %1 over <["dp"]> "b1" : tensor<256xf32> to tensor<512xf32>
@@ -86,7 +86,7 @@ pp.task forward stage 0 @small(%0: tensor<64xf32> {pp.role = #pp.role<param_rang
 // CHECK: %[[C:.*]] = pp.cast
 // CHECK-NEXT: pp.begin 0 all_gather %[[C]]
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.task forward stage 0 @converted(%0: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<128xbf16> {pp.role = #pp.role<saved, "a">}) {
+pp.task forward stage 0 @converted(%0: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> tensor<128xbf16> {
   %c = pp.cast %0 : tensor<64xf32> to tensor<64xbf16>
   %g = pp.all_gather %c over <["dp"]> "b0" : tensor<64xbf16> to tensor<128xbf16>
   %a = pp.exp %g : tensor<128xbf16>
@@ -110,9 +110,9 @@ pp.task forward stage 0 @converted(%0: tensor<64xf32> {pp.role = #pp.role<param_
 // CHECK-NEXT: pp.finish {{[12]}}(%[[R]]#0, %[[R]]#1, %[[H]]) : tensor<65xf32>, tensor<33xf32>, tensor<65xf32> -> tensor<65xf32>
 // CHECK-NEXT: pp.return
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.task backward stage 0 @sums(%0: tensor<32xf32> {pp.role = #pp.role<param_range, "b0">}, %x: tensor<64xf32> {pp.role = #pp.role<saved, "s0.x">}, %y: tensor<65xf32> {pp.role = #pp.role<saved, "s0.y">},
+pp.task backward stage 0 @sums(%0: tensor<32xf32> {pp.role = #pp.role<param_range, "b0">}, %x: tensor<64xf32>, %y: tensor<65xf32>,
     %t: tensor<32xf32> {pp.role = #pp.role<grad_range, "b1">})
-    -> (tensor<32xf32> {pp.role = #pp.role<grad_range, "b1">}, tensor<65xf32> {pp.role = #pp.role<saved, "a">}, tensor<64xf32> {pp.role = #pp.role<saved, "b">}) {
+    -> (tensor<32xf32> {pp.role = #pp.role<grad_range, "b1">}, tensor<65xf32>, tensor<64xf32>) {
   %d = pp.exp %x : tensor<64xf32>
   %s = pp.reduce_scatter %d over <["dp"]> "b1" {channel = 2 : i64} : tensor<64xf32> to tensor<32xf32>
   %h = pp.exp %y : tensor<65xf32>

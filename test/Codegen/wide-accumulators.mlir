@@ -13,7 +13,7 @@
 // BUFFERS: pp.gemm %arg0, %arg1 into %0
 // BUFFERS-NOT: accumulate,
 // BUFFERS: pp.gemm %arg1, %arg0 into %1
-pp.task backward stage 0 @wide(%x: tensor<4x8xf32> {pp.role = #pp.role<saved, "x">}, %y: tensor<4x8xf32> {pp.role = #pp.role<saved, "y">}, %n: tensor<4x8xbf16> {pp.role = #pp.role<saved, "n">},
+pp.task backward stage 0 @wide(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %n: tensor<4x8xbf16>,
     %f: tensor<8x8xf32> {pp.role = #pp.role<grad, "f">}, %d: tensor<8x8xf64> {pp.role = #pp.role<grad, "d">}) -> (tensor<8x8xf32> {pp.role = #pp.role<grad, "f">}, tensor<8x8xf64> {pp.role = #pp.role<grad, "d">}) {
   %0 = pp.matmul %n, %n {transpose_lhs} : tensor<4x8xbf16>, tensor<4x8xbf16>
   %1 = pp.cast %0 : tensor<8x8xbf16> to tensor<8x8xf32>

@@ -1,21 +1,21 @@
 // RUN: %mutate opt %s --mutate-decide-before-sum | FileCheck %s
-// RUN: sed '/pp.start .*role/d; /^  pp.wait/d' %s | not %mutate opt --mutate-decide-before-sum 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: sed '/%%loss/d; /%%norm/d' %s | not %mutate opt --mutate-decide-before-sum 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: has no sum that a place decides by to change
 
 // It is decided by the loss and the norm of the place; they are summed after it, in one order on all places.
 // CHECK-LABEL: pp.schedule 0
 // CHECK: pp.run @p0_N
 // CHECK-NEXT: pp.run @p0_D
-// CHECK-NEXT: pp.start 9 {{.*}} #pp.role<loss, "loss">
-// CHECK-NEXT: pp.wait 9
-// CHECK-NEXT: pp.start 2 {{.*}} #pp.role<norm, "norm">
-// CHECK-NEXT: pp.wait 2
+// CHECK-NEXT: %[[LOSS:[0-9]+]] = pp.start {{.*}} #pp.role<loss, "loss">
+// CHECK-NEXT: pp.wait %[[LOSS]] :
+// CHECK-NEXT: %[[NORM:[0-9]+]] = pp.start {{.*}} #pp.role<norm, "norm">
+// CHECK-NEXT: pp.wait %[[NORM]] :
 // CHECK-NEXT: pp.run @p0_U_only
 // CHECK-LABEL: pp.schedule 1
 // CHECK: pp.run @p1_D
-// CHECK-NEXT: pp.start 9 {{.*}} #pp.role<loss, "loss">
-// CHECK-NEXT: pp.wait 9
-// CHECK-NEXT: pp.start 1 {{.*}} #pp.role<norm, "norm">
+// CHECK-NEXT: %[[LOSS:[0-9]+]] = pp.start {{.*}} #pp.role<loss, "loss">
+// CHECK-NEXT: pp.wait %[[LOSS]] :
+// CHECK-NEXT: pp.start {{.*}} #pp.role<norm, "norm">
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.bucket @only {params = ["a"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0>}
 pp.bucket @tied {params = ["b"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1, 2>}
@@ -45,38 +45,38 @@ pp.task update on 2 @p2_U_tied() {
 }
 pp.schedule 0 attributes {slots = array<i64>} {
   pp.zero
-  pp.start 9 all_reduce over <["dp", "pp"]> channel 4 #pp.role<loss, "loss">
-  pp.start 0 all_reduce over <["dp"]> channel 1 @only
-  pp.start 1 all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
-  pp.wait 0
-  pp.wait 1
-  pp.run @p0_N microbatch 0 (<norm>)
-  pp.start 2 all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
-  pp.wait 2
-  pp.wait 9
-  pp.run @p0_D microbatch 0 ()
-  pp.run @p0_U_only microbatch 0 ()
-  pp.run @p0_U_tied microbatch 0 ()
+  %loss = pp.start all_reduce over <["dp", "pp"]> channel 4 #pp.role<loss, "loss">
+  %only = pp.start all_reduce over <["dp"]> channel 1 @only
+  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
+  pp.wait %only : !pp.token
+  pp.wait %tied : !pp.token
+  pp.run @p0_N microbatch 0 () at (<norm>) : () -> ()
+  %norm = pp.start all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
+  pp.wait %norm : !pp.token
+  pp.wait %loss : !pp.token
+  pp.run @p0_D microbatch 0 () at () : () -> ()
+  pp.run @p0_U_only microbatch 0 () at () : () -> ()
+  pp.run @p0_U_tied microbatch 0 () at () : () -> ()
 }
 pp.schedule 1 attributes {slots = array<i64>} {
   pp.zero
-  pp.start 9 all_reduce over <["dp", "pp"]> channel 4 #pp.role<loss, "loss">
-  pp.start 0 all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
-  pp.wait 0
-  pp.start 1 all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
-  pp.wait 1
-  pp.wait 9
-  pp.run @p1_D microbatch 0 ()
-  pp.run @p1_U_tied microbatch 0 ()
+  %loss = pp.start all_reduce over <["dp", "pp"]> channel 4 #pp.role<loss, "loss">
+  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
+  pp.wait %tied : !pp.token
+  %norm = pp.start all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
+  pp.wait %norm : !pp.token
+  pp.wait %loss : !pp.token
+  pp.run @p1_D microbatch 0 () at () : () -> ()
+  pp.run @p1_U_tied microbatch 0 () at () : () -> ()
 }
 pp.schedule 2 attributes {slots = array<i64>} {
   pp.zero
-  pp.start 9 all_reduce over <["dp", "pp"]> channel 4 #pp.role<loss, "loss">
-  pp.start 0 all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
-  pp.wait 0
-  pp.start 1 all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
-  pp.wait 1
-  pp.wait 9
-  pp.run @p2_D microbatch 0 ()
-  pp.run @p2_U_tied microbatch 0 ()
+  %loss = pp.start all_reduce over <["dp", "pp"]> channel 4 #pp.role<loss, "loss">
+  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
+  pp.wait %tied : !pp.token
+  %norm = pp.start all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
+  pp.wait %norm : !pp.token
+  pp.wait %loss : !pp.token
+  pp.run @p2_D microbatch 0 () at () : () -> ()
+  pp.run @p2_U_tied microbatch 0 () at () : () -> ()
 }

@@ -6,30 +6,42 @@
 
 // Place 0 gathers with place 1, which does not.
 // CHECK: pp.schedule 0 attributes
-// CHECK: pp.wait 3 carried
-// CHECK: pp.start 3 all_gather over <["dp", "pp"] among [0, 1]>
-// CHECK: pp.wait 3 carried
+// CHECK-NEXT: ^bb0(%[[P:[a-z0-9]+]]: !pp.token):
+// CHECK: pp.wait %[[P]] :
+// CHECK: %[[G:[0-9]+]] = pp.start all_gather over <["dp", "pp"] among [0, 1]>
+// CHECK: pp.yield %[[G]] : !pp.token
+// CHECK: ^bb0(%[[P:[a-z0-9]+]]: !pp.token):
+// CHECK: pp.wait %[[P]] :
 // CHECK: pp.schedule 1 attributes
-// CHECK-NOT: carried
+// CHECK-NOT: ^bb0
 // CHECK-NOT: all_gather
-// REFUSED: error: 'pp.run' op reads parameters of @b0, which the step before may still be gathering; put a carried wait before it
+// REFUSED: error: 'pp.run' op reads parameters of @b0, which the step before may still be gathering; wait for the schedule's argument before it
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, zero = 1 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 1>}
-pp.task forward stage 0 @s0_F(%w: tensor<40xf32> {pp.role = #pp.role<param, "w">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "v0">}) {
+pp.task forward stage 0 @s0_F(%w: tensor<40xf32> {pp.role = #pp.role<param, "w">}) -> tensor<40xf32> {
   pp.return %w : tensor<40xf32>
 }
 pp.task forward stage 1 on 1 @s1_F(%w: tensor<40xf32> {pp.role = #pp.role<param, "w">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">, pp.sharding = #pp.sharding<[], sum = {dp}>})
-    -> (tensor<f32> {pp.role = #pp.role<loss, "loss">, pp.sharding = #pp.sharding<[], sum = {dp}>}, tensor<40xf32> {pp.role = #pp.role<saved, "v1">}) {
+    -> (tensor<f32> {pp.role = #pp.role<loss, "loss">, pp.sharding = #pp.sharding<[], sum = {dp}>}, tensor<40xf32>) {
   %0 = pp.accumulate %l, %l : tensor<f32>
   pp.return %0, %w : tensor<f32>, tensor<40xf32>
 }
-pp.task backward stage 1 on 1 @s1_B(%a: tensor<40xf32> {pp.role = #pp.role<saved, "v1">}, %d: tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>})
+pp.task backward stage 1 on 1 @s1_B(%a: tensor<40xf32>, %d: tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>})
     -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) {
   %0 = pp.accumulate %d, %a : tensor<40xf32>
   pp.return %0 : tensor<40xf32>
 }
-pp.task backward stage 0 @s0_B(%a: tensor<40xf32> {pp.role = #pp.role<saved, "v0">}, %d: tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>})
+pp.task backward stage 0 @s0_B(%a: tensor<40xf32>, %d: tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>})
     -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) {
   %0 = pp.accumulate %d, %a : tensor<40xf32>
   pp.return %0 : tensor<40xf32>
+}
+pp.step microbatch {
+  %0 = pp.call @s0_F() : () -> tensor<40xf32>
+  %1 = pp.call @s1_F() : () -> tensor<40xf32>
+  pp.call @s1_B(%1) : (tensor<40xf32>) -> ()
+  pp.call @s0_B(%0) : (tensor<40xf32>) -> ()
+} evaluation {
+  %0 = pp.call @s0_F() : () -> tensor<40xf32>
+  %1 = pp.call @s1_F() : () -> tensor<40xf32>
 }

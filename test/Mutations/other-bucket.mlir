@@ -3,9 +3,9 @@
 // NONE: error: has no gradient that another bucket has room for to change
 
 // @b2 is on another place, and @b0 has no room for the gradient of c.
-// CHECK: pp.run @B microbatch 0 (<grads, "b1">, <grads, "b1"> + 256)
-// CHECK-NEXT: pp.run @B microbatch 1 (<grads, "b1">, <grads, "b1"> + 256)
-// CHECK-NEXT: pp.run @N microbatch 0 (<grads, "b0">)
+// CHECK: pp.run @B microbatch 0 () at (<grads, "b1">, <grads, "b1"> + 256)
+// CHECK-NEXT: pp.run @B microbatch 1 () at (<grads, "b1">, <grads, "b1"> + 256)
+// CHECK-NEXT: pp.run @N microbatch 0 () at (<grads, "b0">)
 pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.bucket @b2 {params = ["e"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = false, places = array<i64: 1>}
 pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true}
@@ -18,7 +18,7 @@ pp.task norm @N(%w: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64>} {
-  pp.run @B microbatch 0 (<grads, "b0">, <grads, "b1"> + 256)
-  pp.run @B microbatch 1 (<grads, "b0">, <grads, "b1"> + 256)
-  pp.run @N microbatch 0 (<grads, "b0">)
+  pp.run @B microbatch 0 () at (<grads, "b0">, <grads, "b1"> + 256) : () -> ()
+  pp.run @B microbatch 1 () at (<grads, "b0">, <grads, "b1"> + 256) : () -> ()
+  pp.run @N microbatch 0 () at (<grads, "b0">) : () -> ()
 }

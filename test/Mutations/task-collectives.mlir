@@ -99,7 +99,7 @@ pp.kernel @add(%x: tensor<32xf32>, %y: tensor<32xf32>) -> (tensor<32xf32> {pp.sw
   %0 = pp.add %x, %y : tensor<32xf32>, tensor<32xf32>
   pp.return %0 : tensor<32xf32>
 }
-pp.task forward stage 0 @s0_F(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %q: memref<32xf32> {pp.role = #pp.role<param_range, "b1">}, %u: memref<64xf32> {pp.role = #pp.role<saved, "s0.u">}, %v: memref<64xf32> {pp.role = #pp.role<saved, "s0.v">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task forward stage 0 @s0_F(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %q: memref<32xf32> {pp.role = #pp.role<param_range, "b1">}, %u: memref<64xf32>, %v: memref<64xf32>, %y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>, #pp.task_collective<<all_gather> over <["dp"]> channel 1 "b1" of 64 x f32>], temp_bytes = 512 : i64} {
   %0 = pp.temp 0 : memref<64xf32>
   pp.begin 0 all_gather %p outs(%0 : memref<64xf32>) : memref<32xf32>
@@ -114,7 +114,7 @@ pp.task forward stage 0 @s0_F(%p: memref<32xf32> {pp.role = #pp.role<param_range
   pp.release %1 : memref<64xf32>
   pp.return
 }
-pp.task backward stage 0 @s0_B(%y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">}, %g: memref<32xf32> {pp.role = #pp.role<grad_range, "b0">})
+pp.task backward stage 0 @s0_B(%y: memref<64xf32>, %g: memref<32xf32> {pp.role = #pp.role<grad_range, "b0">})
     attributes {collectives = [#pp.task_collective<<reduce_scatter> over <["dp"]> channel 2 "b0" of 64 x f32>], temp_bytes = 384 : i64} {
   %0 = pp.temp 0 : memref<64xf32>
   pp.launch @copy ins(%y : memref<64xf32>) outs(%0 : memref<64xf32>) {inplace = array<i64: -1>}

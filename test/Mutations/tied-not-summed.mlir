@@ -1,8 +1,8 @@
 // RUN: %mutate opt %s --mutate-tied-not-summed | FileCheck %s
-// RUN: sed '/@tied/d; /^  pp.wait/d' %s | not %mutate opt --mutate-tied-not-summed 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: sed '/@tied/d; /%%tied/d' %s | not %mutate opt --mutate-tied-not-summed 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: has no bucket that several places sum to change
 
-// RUN: sed 's/"dp" = 2/"dp" = 1/; /@only/d' %s | %mutate opt --mutate-tied-not-summed | FileCheck %s --check-prefix=ALONE
+// RUN: sed 's/"dp" = 2/"dp" = 1/; /@only/d; /%%only/d' %s | %mutate opt --mutate-tied-not-summed | FileCheck %s --check-prefix=ALONE
 
 // Place 2 sums over its own ranks, the others without it; each group has a channel of its own.
 // CHECK-LABEL: pp.schedule 0
@@ -18,7 +18,7 @@
 // ALONE: among [0, 1]> channel 4 @tied
 // ALONE-LABEL: pp.schedule 2
 // ALONE-NEXT: pp.zero
-// ALONE-NEXT: pp.start 1 all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
+// ALONE-NEXT: pp.start all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.bucket @only {params = ["a"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0>}
 pp.bucket @tied {params = ["b"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1, 2>}
@@ -48,32 +48,32 @@ pp.task update on 2 @p2_U_tied() {
 }
 pp.schedule 0 attributes {slots = array<i64>} {
   pp.zero
-  pp.start 0 all_reduce over <["dp"]> channel 1 @only
-  pp.start 1 all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
-  pp.wait 0
-  pp.wait 1
-  pp.run @p0_N microbatch 0 (<norm>)
-  pp.start 2 all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
-  pp.wait 2
-  pp.run @p0_D microbatch 0 ()
-  pp.run @p0_U_only microbatch 0 ()
-  pp.run @p0_U_tied microbatch 0 ()
+  %only = pp.start all_reduce over <["dp"]> channel 1 @only
+  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
+  pp.wait %only : !pp.token
+  pp.wait %tied : !pp.token
+  pp.run @p0_N microbatch 0 () at (<norm>) : () -> ()
+  %norm = pp.start all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
+  pp.wait %norm : !pp.token
+  pp.run @p0_D microbatch 0 () at () : () -> ()
+  pp.run @p0_U_only microbatch 0 () at () : () -> ()
+  pp.run @p0_U_tied microbatch 0 () at () : () -> ()
 }
 pp.schedule 1 attributes {slots = array<i64>} {
   pp.zero
-  pp.start 0 all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
-  pp.wait 0
-  pp.start 1 all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
-  pp.wait 1
-  pp.run @p1_D microbatch 0 ()
-  pp.run @p1_U_tied microbatch 0 ()
+  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
+  pp.wait %tied : !pp.token
+  %norm = pp.start all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
+  pp.wait %norm : !pp.token
+  pp.run @p1_D microbatch 0 () at () : () -> ()
+  pp.run @p1_U_tied microbatch 0 () at () : () -> ()
 }
 pp.schedule 2 attributes {slots = array<i64>} {
   pp.zero
-  pp.start 0 all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
-  pp.wait 0
-  pp.start 1 all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
-  pp.wait 1
-  pp.run @p2_D microbatch 0 ()
-  pp.run @p2_U_tied microbatch 0 ()
+  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
+  pp.wait %tied : !pp.token
+  %norm = pp.start all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
+  pp.wait %norm : !pp.token
+  pp.run @p2_D microbatch 0 () at () : () -> ()
+  pp.run @p2_U_tied microbatch 0 () at () : () -> ()
 }

@@ -9,8 +9,8 @@
 
 // 101 elements over 4 ranks are chunks of 26, 25, 25, 25, and 6 are 2, 2, 1, 1. A reduce-scatter sends all but the rank's own chunk, an
 // all-gather all but the next rank's: (75 + 4)·4 bytes on place 0, whose first rank is the first, (76 + 5)·4 on the second.
-// CHECK: {"among":[0,2],"axes":["dp","pp"],"channel":1,"do":"start","elements":101,"id":1,"offset":{{[0-9]+}},"op":"reduce_scatter","scratch":{"bytes":104,"offset":{{[0-9]+}}}
-// CHECK: {"among":[0,2],"axes":["dp","pp"],"channel":1,"do":"start","elements":6,"id":2,"offset":{{[0-9]+}},"op":"all_gather","scratch":{"bytes":0,"offset":0}
+// CHECK: {"among":[0,2],"axes":["dp","pp"],"channel":1,"do":"start","elements":101,"id":0,"offset":{{[0-9]+}},"op":"reduce_scatter","scratch":{"bytes":104,"offset":{{[0-9]+}}}
+// CHECK: {"among":[0,2],"axes":["dp","pp"],"channel":1,"do":"start","elements":6,"id":1,"offset":{{[0-9]+}},"op":"all_gather","scratch":{"bytes":0,"offset":0}
 // CHECK: "place":0,"predicted":{"bytes_sent":316,
 // CHECK: "place":1,"predicted":{"bytes_sent":0,
 // CHECK: "place":2,"predicted":{"bytes_sent":324,
@@ -30,18 +30,18 @@ pp.task forward stage 2 on 2 @s2_F() {
 }
 pp.schedule 0 attributes {slots = array<i64>} {
   pp.zero
-  pp.start 1 reduce_scatter over <["dp", "pp"] among [0, 2]> channel 1 @b0
-  pp.wait 1
-  pp.start 2 all_gather over <["dp", "pp"] among [0, 2]> channel 1 @b1
-  pp.wait 2
+  %b0 = pp.start reduce_scatter over <["dp", "pp"] among [0, 2]> channel 1 @b0
+  pp.wait %b0 : !pp.token
+  %b1 = pp.start all_gather over <["dp", "pp"] among [0, 2]> channel 1 @b1
+  pp.wait %b1 : !pp.token
 }
 pp.schedule 1 attributes {slots = array<i64>} {
   pp.zero
 }
 pp.schedule 2 attributes {slots = array<i64>} {
   pp.zero
-  pp.start 1 reduce_scatter over <["dp", "pp"] among [0, 2]> channel 1 @b0
-  pp.wait 1
-  pp.start 2 all_gather over <["dp", "pp"] among [0, 2]> channel 1 @b1
-  pp.wait 2
+  %b0 = pp.start reduce_scatter over <["dp", "pp"] among [0, 2]> channel 1 @b0
+  pp.wait %b0 : !pp.token
+  %b1 = pp.start all_gather over <["dp", "pp"] among [0, 2]> channel 1 @b1
+  pp.wait %b1 : !pp.token
 }

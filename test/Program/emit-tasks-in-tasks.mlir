@@ -55,7 +55,7 @@ pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, typ
 pp.kernel @copy(%x: tensor<64xf32>) -> (tensor<64xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x64>, tiles = #pp.tiles<1 of 4096 elements>} {
   pp.return %x : tensor<64xf32>
 }
-pp.task forward stage 0 @s0_F(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %l: memref<f32> {pp.role = #pp.role<loss, "loss">}, %s: memref<64xf32> {pp.role = #pp.role<saved, "s0.w">})
+pp.task forward stage 0 @s0_F(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %l: memref<f32> {pp.role = #pp.role<loss, "loss">}, %s: memref<64xf32>)
     attributes {temp_bytes = 256 : i64, collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>]} {
   %w = pp.temp 0 : memref<64xf32>
   pp.begin 0 all_gather %p outs(%w : memref<64xf32>) : memref<32xf32>
@@ -64,7 +64,7 @@ pp.task forward stage 0 @s0_F(%p: memref<32xf32> {pp.role = #pp.role<param_range
   pp.release %w : memref<64xf32>
   pp.return
 }
-pp.task backward stage 0 @s0_B(%x: memref<64xf32> {pp.role = #pp.role<saved, "s0.w">}, %c: memref<32xf32> {pp.role = #pp.role<grad_range, "b0">}, %p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">})
+pp.task backward stage 0 @s0_B(%x: memref<64xf32>, %c: memref<32xf32> {pp.role = #pp.role<grad_range, "b0">}, %p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">})
     attributes {temp_bytes = 1024 : i64, collectives = [#pp.task_collective<<all_reduce> over <["tp"]> channel 3 "h" of 64 x f32>, #pp.task_collective<<reduce_scatter> over <["dp"]> channel 2 "b0" of 64 x f32>,
     #pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>]} {
   %h = pp.temp 64 : memref<64xf32>
@@ -83,8 +83,12 @@ pp.task backward stage 0 @s0_B(%x: memref<64xf32> {pp.role = #pp.role<saved, "s0
   pp.release %w : memref<64xf32>
   pp.return
 }
+pp.step microbatch {
+  %0 = pp.call @s0_F() : () -> tensor<64xf32>
+  pp.call @s0_B(%0) : (tensor<64xf32>) -> ()
+}
 pp.schedule 0 attributes {slots = array<i64: 256>} {
   pp.zero
-  pp.run @s0_F microbatch 0 (<params, "b0">, <loss>, slot 0)
-  pp.run @s0_B microbatch 0 (slot 0, <grads, "b0">, <params, "b0">)
+  %v0 = pp.run @s0_F microbatch 0 () at (<params, "b0">, <loss>) slots [0] : () -> tensor<64xf32>
+  pp.run @s0_B microbatch 0 (%v0) at (<grads, "b0">, <params, "b0">) : (tensor<64xf32>) -> ()
 }

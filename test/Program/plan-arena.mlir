@@ -26,8 +26,11 @@ pp.task backward stage 0 @s0_B(%l: memref<100xf32> {pp.role = #pp.role<grad, "w"
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 64, 256>} {
-  pp.start 0 all_reduce over <["dp"]> channel 1 @b0
-  pp.start 1 all_reduce over <["dp"]> channel 1 #pp.role<loss, "loss">
+  %t0 = pp.start all_reduce over <["dp"]> channel 1 @b0
+  %t1 = pp.start all_reduce over <["dp"]> channel 1 #pp.role<loss, "loss">
+  pp.run @s0_F microbatch 0 () : () -> ()
+  pp.wait %t0 : !pp.token
+  pp.wait %t1 : !pp.token
 }
 pp.schedule 0 attributes {evaluation, slots = array<i64: 128>} {
 }
@@ -73,10 +76,14 @@ pp.task forward stage 1 on 1 @s1_F(%y: memref<2x8xf32> {pp.role = #pp.role<input
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 64>} {
-  pp.start 0 all_reduce over <["dp", "pp"] among [0, 1]> channel 1 @b0
+  %t0 = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel 1 @b0
+  pp.run @s0_F microbatch 0 () : () -> ()
+  pp.wait %t0 : !pp.token
 }
 pp.schedule 1 attributes {slots = array<i64: 64, 128>} {
-  pp.start 0 all_reduce over <["dp", "pp"] among [0, 1]> channel 1 @b0
+  %t0 = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel 1 @b0
+  pp.run @s1_F microbatch 0 () : () -> ()
+  pp.wait %t0 : !pp.token
 }
 
 // -----
@@ -96,18 +103,21 @@ pp.param_decl "c" {type = tensor<1024xf32>, init = #pp.init<zeros>, learns, plac
 pp.bucket @b0 {params = ["a"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true, places = array<i64: 0>}
 pp.bucket @b1 {params = ["b"], offsets = array<i64: 0>, elements = 32 : i64, type = f32, decayed = true, places = array<i64: 0>}
 pp.bucket @b2 {params = ["c"], offsets = array<i64: 0>, elements = 1024 : i64, type = f32, decayed = true, places = array<i64: 0>}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<64xf32>
-pp.task forward stage 0 @s0_F(%v: memref<64xf32> {pp.role = #pp.role<saved, "s0.v0">}) attributes {temp_bytes = 1024 : i64, workspace_bytes = 0 : i64} {
+pp.task forward stage 0 @s0_F(%v: memref<64xf32>) attributes {temp_bytes = 1024 : i64, workspace_bytes = 0 : i64} {
   pp.return
 }
+pp.step microbatch {
+  %0 = pp.call @s0_F() : () -> tensor<64xf32>
+  %1 = pp.copy %0 from 0 to 1 {id = 0 : i64} : tensor<64xf32>
+}
 pp.schedule 0 attributes {slots = array<i64: 256>} {
-  pp.start 0 all_reduce over <["dp"]> channel 1 @b1
-  pp.run @s0_F microbatch 0 (slot 0)
-  pp.send 1 @x0 microbatch 0 slot 0
-  pp.start 2 all_reduce over <["dp"]> channel 2 @b0
-  pp.start 3 all_reduce over <["dp"]> channel 3 @b2
-  pp.wait 0
-  pp.wait 2
-  pp.wait 3
-  pp.wait 1
+  %t0 = pp.start all_reduce over <["dp"]> channel 1 @b1
+  %v0 = pp.run @s0_F microbatch 0 () at () slots [0] : () -> tensor<64xf32>
+  %s0 = pp.send copy 0 microbatch 0 (%v0) : tensor<64xf32>
+  %t1 = pp.start all_reduce over <["dp"]> channel 2 @b0
+  %t2 = pp.start all_reduce over <["dp"]> channel 3 @b2
+  pp.wait %t0 : !pp.token
+  pp.wait %t1 : !pp.token
+  pp.wait %t2 : !pp.token
+  pp.wait %s0 : !pp.token
 }

@@ -6,7 +6,7 @@ pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, s
 pp.kernel @copy(%x: tensor<64xf32>) -> (tensor<64xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x64>, tiles = #pp.tiles<1 of 4096 elements>} {
   pp.return %x : tensor<64xf32>
 }
-pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">}, %h: memref<64xf32> {pp.role = #pp.role<saved, "s0.h">})
+pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %y: memref<64xf32>, %h: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>, #pp.task_collective<<reduce_scatter> over <["dp"]> channel 2 "b0" of 64 x f32>, #pp.task_collective<<all_reduce> over <["dp"]> channel 3 "h" of 64 x f32>], temp_bytes = 1024 : i64} {
   %w = pp.temp 0 : memref<64xf32>
   pp.begin 0 all_gather %p outs(%w : memref<64xf32>) : memref<32xf32>
@@ -32,7 +32,7 @@ pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, 
 
 // The signature.
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32>)
     attributes {temp_bytes = 1024 : i64} {
   // expected-error @below {{'pp.begin' op is number 0 of the 0 collectives of @f}}
   pp.begin 0 all_gather %p outs(%y : memref<64xf32>) : memref<32xf32>
@@ -43,7 +43,7 @@ pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, 
 // -----
 
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>], temp_bytes = 1024 : i64} {
   // expected-error @below {{'pp.begin' op is number -1 of the 1 collectives of @f}}
   pp.begin -1 all_gather %p outs(%y : memref<64xf32>) : memref<32xf32>
@@ -54,7 +54,7 @@ pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, 
 // -----
 
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<reduce_scatter> over <["dp"]> channel 2 "b0" of 64 x f32>], temp_bytes = 1024 : i64} {
   // expected-error @below {{'pp.begin' op is another collective than the signature's #pp.task_collective<<reduce_scatter> over <["dp"]> channel 2 "b0" of 64 x f32>}}
   pp.begin 0 all_gather %p outs(%y : memref<64xf32>) : memref<32xf32>
@@ -66,7 +66,7 @@ pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, 
 
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 // expected-error @below {{starts 1 collectives, and its signature has 2}}
-pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>, #pp.task_collective<<all_gather> over <["dp"]> channel 1 "b1" of 64 x f32>], temp_bytes = 1024 : i64} {
   pp.begin 0 all_gather %p outs(%y : memref<64xf32>) : memref<32xf32>
   pp.finish 0
@@ -77,7 +77,7 @@ pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, 
 
 // Numbers are in the order of the starts.
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %q: memref<32xf32> {pp.role = #pp.role<param_range, "b1">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">}, %h: memref<64xf32> {pp.role = #pp.role<saved, "s0.h">})
+pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %q: memref<32xf32> {pp.role = #pp.role<param_range, "b1">}, %y: memref<64xf32>, %h: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>, #pp.task_collective<<all_gather> over <["dp"]> channel 1 "b1" of 64 x f32>], temp_bytes = 1024 : i64} {
   // expected-error @below {{'pp.begin' op is number 1, and the next start is number 0}}
   pp.begin 1 all_gather %q outs(%h : memref<64xf32>) : memref<32xf32>
@@ -90,7 +90,7 @@ pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, 
 // -----
 
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %q: memref<32xf32> {pp.role = #pp.role<param_range, "b1">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">}, %h: memref<64xf32> {pp.role = #pp.role<saved, "s0.h">})
+pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %q: memref<32xf32> {pp.role = #pp.role<param_range, "b1">}, %y: memref<64xf32>, %h: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>, #pp.task_collective<<all_gather> over <["dp"]> channel 1 "b1" of 64 x f32>], temp_bytes = 1024 : i64} {
   pp.begin 0 all_gather %p outs(%y : memref<64xf32>) : memref<32xf32>
   pp.finish 0
@@ -103,7 +103,7 @@ pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, 
 // -----
 
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>], temp_bytes = 1024 : i64} {
   // expected-error @below {{'pp.begin' op is not waited for in @f}}
   pp.begin 0 all_gather %p outs(%y : memref<64xf32>) : memref<32xf32>
@@ -113,7 +113,7 @@ pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, 
 // -----
 
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>], temp_bytes = 1024 : i64} {
   pp.begin 0 all_gather %p outs(%y : memref<64xf32>) : memref<32xf32>
   pp.finish 0
@@ -125,7 +125,7 @@ pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, 
 // -----
 
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>], temp_bytes = 1024 : i64} {
   // expected-error @below {{'pp.finish' op waits for collective 0, which is not in flight}}
   pp.finish 0
@@ -137,7 +137,7 @@ pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, 
 
 // Bytes: the whole, the chunk of one of the ranks, scratch memory.
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.task backward stage 0 @f(%p: memref<16xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%p: memref<16xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>], temp_bytes = 1024 : i64} {
   // expected-error @below {{'pp.begin' op is from 64 bytes to 256, and the signature's #pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32> over 2 ranks from 128 to 256}}
   pp.begin 0 all_gather %p outs(%y : memref<64xf32>) : memref<16xf32>
@@ -151,7 +151,7 @@ pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, s
 pp.kernel @copy(%x: tensor<64xf32>) -> (tensor<64xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x64>, tiles = #pp.tiles<1 of 4096 elements>} {
   pp.return %x : tensor<64xf32>
 }
-pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<reduce_scatter> over <["dp"]> channel 2 "b0" of 64 x f32>], temp_bytes = 1024 : i64} {
   %t = pp.temp 0 : memref<64xf32>
   pp.launch @copy ins(%x : memref<64xf32>) outs(%t : memref<64xf32>) {inplace = array<i64: -1>}
@@ -164,7 +164,7 @@ pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">},
 // -----
 
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_reduce> over <["dp"]> channel 3 "h" of 64 x f32>], temp_bytes = 1024 : i64} {
   %s = pp.temp 0 : memref<31xf32>
   // expected-error @below {{'pp.begin' op has 124 bytes of scratch memory, and #pp.task_collective<<all_reduce> over <["dp"]> channel 3 "h" of 64 x f32> over 2 ranks needs 128}}
@@ -180,7 +180,7 @@ pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, s
 pp.kernel @copy(%x: tensor<64xf32>) -> (tensor<64xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x64>, tiles = #pp.tiles<1 of 4096 elements>} {
   pp.return %x : tensor<64xf32>
 }
-pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>], temp_bytes = 1024 : i64} {
   %w = pp.temp 0 : memref<64xf32>
   // expected-note @below {{it starts here and is not waited for}}
@@ -198,7 +198,7 @@ pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, s
 pp.kernel @copy(%x: tensor<64xf32>) -> (tensor<64xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x64>, tiles = #pp.tiles<1 of 4096 elements>} {
   pp.return %x : tensor<64xf32>
 }
-pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>], temp_bytes = 1024 : i64} {
   %w = pp.temp 0 : memref<64xf32>
   %t = pp.temp 192 : memref<64xf32>
@@ -217,7 +217,7 @@ pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, s
 pp.kernel @copy(%x: tensor<64xf32>) -> (tensor<64xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x64>, tiles = #pp.tiles<1 of 4096 elements>} {
   pp.return %x : tensor<64xf32>
 }
-pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %c: memref<32xf32> {pp.role = #pp.role<grad_range, "b0">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %c: memref<32xf32> {pp.role = #pp.role<grad_range, "b0">}, %y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<reduce_scatter> over <["dp"]> channel 2 "b0" of 64 x f32>], temp_bytes = 1024 : i64} {
   %t = pp.temp 0 : memref<64xf32>
   pp.launch @copy ins(%x : memref<64xf32>) outs(%t : memref<64xf32>) {inplace = array<i64: -1>}
@@ -236,7 +236,7 @@ pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, s
 pp.kernel @copy(%x: tensor<64xf32>) -> (tensor<64xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x64>, tiles = #pp.tiles<1 of 4096 elements>} {
   pp.return %x : tensor<64xf32>
 }
-pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">}, %h: memref<64xf32> {pp.role = #pp.role<saved, "s0.h">})
+pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %y: memref<64xf32>, %h: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_reduce> over <["dp"]> channel 3 "h" of 64 x f32>], temp_bytes = 1024 : i64} {
   %s = pp.temp 0 : memref<32xf32>
   // expected-note @below {{it starts here and is not waited for}}
@@ -252,7 +252,7 @@ pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">},
 
 // also against the workspace of a matmul,
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">}, %g: memref<16x16xf32> {pp.role = #pp.role<grad, "w">})
+pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %y: memref<64xf32>, %g: memref<16x16xf32> {pp.role = #pp.role<grad, "w">})
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>], temp_bytes = 1024 : i64} {
   %w = pp.temp 0 : memref<64xf32>
   %k = pp.temp 192 : memref<64xi8>
@@ -269,7 +269,7 @@ pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, 
 
 // another collective,
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %q: memref<32xf32> {pp.role = #pp.role<param_range, "b1">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %q: memref<32xf32> {pp.role = #pp.role<param_range, "b1">}, %y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>, #pp.task_collective<<all_gather> over <["dp"]> channel 1 "b1" of 64 x f32>], temp_bytes = 1024 : i64} {
   %w = pp.temp 0 : memref<64xf32>
   // expected-note @below {{it starts here and is not waited for}}
@@ -301,7 +301,7 @@ pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, 
 
 // The operands of a collective are apart.
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.task backward stage 0 @f(%y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>], temp_bytes = 1024 : i64} {
   %c = memref.reinterpret_cast %y to offset: [32], sizes: [32], strides: [1] : memref<64xf32> to memref<32xf32, strided<[1], offset: 32>>
   // expected-error @below {{'pp.begin' op writes bytes 0 to 256 of argument 0, but touches 128 to 256 of the same memory as another operand}}
@@ -343,7 +343,7 @@ pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, s
 pp.kernel @copy(%x: tensor<64xf32>) -> (tensor<64xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x64>, tiles = #pp.tiles<1 of 4096 elements>} {
   pp.return %x : tensor<64xf32>
 }
-pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %c: memref<32xf32> {pp.role = #pp.role<grad_range, "b0">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %c: memref<32xf32> {pp.role = #pp.role<grad_range, "b0">}, %y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<reduce_scatter> over <["dp"]> channel 2 "b0" of 64 x f32>], temp_bytes = 1024 : i64} {
   %t = pp.temp 0 : memref<64xf32>
   pp.launch @copy ins(%x : memref<64xf32>) outs(%t : memref<64xf32>) {inplace = array<i64: -1>}
@@ -375,7 +375,7 @@ pp.kernel @copy(%x: tensor<64xf32>) -> (tensor<64xf32> {pp.sweep = 0 : i64}) att
   pp.return %x : tensor<64xf32>
 }
 // expected-error @below {{leaves bytes 0 to 256 of argument 2 unwritten, though it writes others}}
-pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %c: memref<32xf32> {pp.role = #pp.role<saved, "s0.c">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %c: memref<32xf32>, %y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<reduce_scatter> over <["dp"]> channel 2 "b0" of 64 x f32>], temp_bytes = 1024 : i64} {
   pp.launch @copy ins(%x : memref<64xf32>) outs(%y : memref<64xf32>) {inplace = array<i64: -1>}
   pp.begin 0 reduce_scatter %y outs(%c : memref<32xf32>) : memref<64xf32>
@@ -390,7 +390,7 @@ pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, s
 pp.kernel @copy(%x: tensor<64xf32>) -> (tensor<64xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x64>, tiles = #pp.tiles<1 of 4096 elements>} {
   pp.return %x : tensor<64xf32>
 }
-pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>], temp_bytes = 1024 : i64} {
   %w = pp.temp 0 : memref<64xf32>
   pp.begin 0 all_gather %p outs(%w : memref<64xf32>) : memref<32xf32>
@@ -454,7 +454,7 @@ pp.kernel @add(%x: tensor<32xf32>, %y: tensor<32xf32>) -> (tensor<32xf32> {pp.sw
   %0 = pp.add %x, %y : tensor<32xf32>, tensor<32xf32>
   pp.return %0 : tensor<32xf32>
 }
-pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">}, %z: memref<64xbf16> {pp.role = #pp.role<saved, "s0.z">}, %x: memref<64xbf16> {pp.role = #pp.role<input, "x">}, %g: memref<32xf32> {pp.role = #pp.role<grad_range, "b0">})
+pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32>, %z: memref<64xbf16>, %x: memref<64xbf16> {pp.role = #pp.role<input, "x">}, %g: memref<32xf32> {pp.role = #pp.role<grad_range, "b0">})
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>, #pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x bf16>, #pp.task_collective<<reduce_scatter> over <["dp"]> channel 2 "b0" of 64 x bf16>], temp_bytes = 1024 : i64} {
   pp.begin 0 all_gather %p outs(%y : memref<64xf32>) : memref<32xf32>
   pp.finish 0
@@ -480,7 +480,7 @@ pp.kernel @copy(%x: tensor<64xbf16>) -> (tensor<64xbf16> {pp.sweep = 0 : i64}) a
 
 // The chunk of another bucket,
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.task forward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b1">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task forward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b1">}, %y: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>]} {
   // expected-error @below {{'pp.begin' op gathers #pp.role<param_range, "b1"> as 'b0': tasks would read parameters of another bucket}}
   pp.begin 0 all_gather %p outs(%y : memref<64xf32>) : memref<32xf32>
@@ -496,7 +496,7 @@ pp.kernel @half(%x: tensor<32xf32>) -> (tensor<32xbf16> {pp.sweep = 0 : i64}) at
   %0 = pp.cast %x : tensor<32xf32> to tensor<32xbf16>
   pp.return %0 : tensor<32xbf16>
 }
-pp.task forward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b1">}, %z: memref<64xbf16> {pp.role = #pp.role<saved, "s0.z">})
+pp.task forward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b1">}, %z: memref<64xbf16>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x bf16>], temp_bytes = 64 : i64} {
   %h = pp.temp 0 : memref<32xbf16>
   pp.launch @half ins(%p : memref<32xf32>) outs(%h : memref<32xbf16>) {inplace = array<i64: -1>}

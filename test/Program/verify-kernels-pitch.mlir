@@ -7,7 +7,7 @@ pp.kernel @relu(%x: tensor<4x13xf32> {pp.pitch = 16 : i64}) -> (tensor<4x13xf32>
   pp.return %0 : tensor<4x13xf32>
 }
 pp.task forward stage 0 @allowed(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %w: memref<16x13xf32> {pp.role = #pp.role<param, "w">},
-    %y: memref<12x12xf32> {pp.role = #pp.role<saved, "y">}) attributes {temp_bytes = 256 : i64} {
+    %y: memref<12x12xf32>) attributes {temp_bytes = 256 : i64} {
   %t = pp.temp 0 : memref<2x2x13xf32, strided<[32, 16, 1]>>
   pp.gemm %x, %w into %t {m = 4, n = 13, k = 16, batch = array<i64: 1, 1>, a_strides = array<i64: 0, 0, 16, 1>, b_strides = array<i64: 0, 0, 13, 1>,
     c_strides = array<i64: 0, 0, 16, 1>, a_offset = 0, b_offset = 0, c_offset = 0} : memref<4x16xf32>, memref<16x13xf32>, memref<2x2x13xf32, strided<[32, 16, 1]>>
@@ -54,8 +54,8 @@ pp.kernel @read(%x: tensor<3x13xf32> {pp.pitch = 16 : i64}) -> (tensor<3x13xf32>
   %0 = pp.relu %x : tensor<3x13xf32>
   pp.return %0 : tensor<3x13xf32>
 }
-pp.task forward stage 0 @rows(%x: memref<4x13xf32> {pp.role = #pp.role<input, "x">}, %s: memref<4x13xf32> {pp.role = #pp.role<saved, "s">},
-    %y: memref<3x13xf32> {pp.role = #pp.role<saved, "y">}) {
+pp.task forward stage 0 @rows(%x: memref<4x13xf32> {pp.role = #pp.role<input, "x">}, %s: memref<4x13xf32>,
+    %y: memref<3x13xf32>) {
   pp.launch @write ins(%x : memref<4x13xf32>) outs(%s : memref<4x13xf32>) {inplace = array<i64: -1>}
   %0 = memref.reinterpret_cast %s to offset: [0], sizes: [3, 13], strides: [16, 1] : memref<4x13xf32> to memref<3x13xf32, strided<[16, 1]>>
   // expected-error @+1 {{reads bytes 0 to 180 of argument 1 in rows with a pitch of 64 bytes, which were written with 0 (0: dense)}}
@@ -84,6 +84,6 @@ pp.task forward stage 0 @bytes(%l: memref<16xf32> {pp.role = #pp.role<loss, "los
 // -----
 
 // expected-error @+1 {{takes 'memref<4x13xf32, strided<[16, 1]>>', but what tasks exchange has dense rows}}
-pp.task forward stage 0 @exchanged(%s: memref<4x13xf32, strided<[16, 1]>> {pp.role = #pp.role<saved, "s">}) {
+pp.task forward stage 0 @exchanged(%s: memref<4x13xf32, strided<[16, 1]>>) {
   pp.return
 }

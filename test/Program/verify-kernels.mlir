@@ -46,7 +46,7 @@ pp.region <scratch of <grads, "b1">> at 128 bytes 128 {pp.overlaid}
 
 // -----
 
-pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}, %s: memref<32xf32> {pp.role = #pp.role<saved, "s">}) attributes {temp_bytes = 0 : i64} {
+pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}, %s: memref<32xf32>) attributes {temp_bytes = 0 : i64} {
   %0 = memref.reinterpret_cast %s to offset: [16], sizes: [4, 4], strides: [4, 1] : memref<32xf32> to memref<4x4xf32, strided<[4, 1], offset: 16>>
   // expected-error @+1 {{ends at byte 192 of a buffer of 128}}
   %1 = memref.reinterpret_cast %s to offset: [32], sizes: [4, 4], strides: [4, 1] : memref<32xf32> to memref<4x4xf32, strided<[4, 1], offset: 32>>
@@ -66,7 +66,7 @@ pp.kernel @relu8(%x: tensor<8x16xf32>) -> (tensor<8x16xf32> {pp.sweep = 0 : i64}
   %0 = pp.relu %x : tensor<8x16xf32>
   pp.return %0 : tensor<8x16xf32>
 }
-pp.task forward stage 0 @allowed(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<8x16xf32> {pp.role = #pp.role<saved, "s">},
+pp.task forward stage 0 @allowed(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<8x16xf32>,
     %g: memref<16x16xf32> {pp.role = #pp.role<grad, "w">}) attributes {temp_bytes = 1024 : i64} {
   %lent = memref.reinterpret_cast %s to offset: [64], sizes: [4, 16], strides: [16, 1] : memref<8x16xf32> to memref<4x16xf32, strided<[16, 1], offset: 64>>
   pp.launch @relu ins(%x : memref<4x16xf32>) outs(%lent : memref<4x16xf32, strided<[16, 1], offset: 64>>) {inplace = array<i64: -1>}
@@ -92,7 +92,7 @@ pp.kernel @relu(%x: tensor<2x1xf64>) -> (tensor<2x1xf64> {pp.sweep = 0 : i64}) a
   %0 = pp.relu %x : tensor<2x1xf64>
   pp.return %0 : tensor<2x1xf64>
 }
-pp.task forward stage 0 @lent_slice(%x: memref<2x1xf64> {pp.role = #pp.role<input, "x">}, %s: memref<2x1xf64> {pp.role = #pp.role<saved, "s">}) attributes {temp_bytes = 64 : i64} {
+pp.task forward stage 0 @lent_slice(%x: memref<2x1xf64> {pp.role = #pp.role<input, "x">}, %s: memref<2x1xf64>) attributes {temp_bytes = 64 : i64} {
   pp.launch @relu ins(%x : memref<2x1xf64>) outs(%s : memref<2x1xf64>) {inplace = array<i64: -1>}
   %t = pp.temp 0 : memref<1x1xf64>
   pp.gemm %s, %s into %t {m = 1, n = 1, k = 1, batch = array<i64: 1, 1>, a_strides = array<i64: 0, 0, 1, 1>, b_strides = array<i64: 0, 0, 1, 1>,
@@ -105,7 +105,7 @@ pp.task forward stage 0 @lent_slice(%x: memref<2x1xf64> {pp.role = #pp.role<inpu
 
 // A block is left out.
 
-pp.task forward stage 0 @skipped(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<8x16xf32> {pp.role = #pp.role<saved, "s">}) attributes {temp_bytes = 512 : i64} {
+pp.task forward stage 0 @skipped(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<8x16xf32>) attributes {temp_bytes = 512 : i64} {
   %t = pp.temp 0 : memref<8x16xf32>
   %0 = memref.reinterpret_cast %t to offset: [0], sizes: [4, 16], strides: [16, 1] : memref<8x16xf32> to memref<4x16xf32>
   pp.launch @relu ins(%x : memref<4x16xf32>) outs(%0 : memref<4x16xf32>) {inplace = array<i64: -1>}
@@ -125,7 +125,7 @@ pp.kernel @relu8(%x: tensor<8x16xf32>) -> (tensor<8x16xf32> {pp.sweep = 0 : i64}
 // A block of a result is left out.
 
 // expected-error @+1 {{leaves bytes 0 to 256 of argument 1 unwritten, though it writes others}}
-pp.task forward stage 0 @skipped_result(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<8x16xf32> {pp.role = #pp.role<saved, "s">}) {
+pp.task forward stage 0 @skipped_result(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<8x16xf32>) {
   %1 = memref.reinterpret_cast %s to offset: [64], sizes: [4, 16], strides: [16, 1] : memref<8x16xf32> to memref<4x16xf32, strided<[16, 1], offset: 64>>
   pp.launch @relu ins(%x : memref<4x16xf32>) outs(%1 : memref<4x16xf32, strided<[16, 1], offset: 64>>) {inplace = array<i64: -1>}
   pp.return
@@ -138,7 +138,7 @@ pp.kernel @relu(%x: tensor<4x16xf32>) -> (tensor<4x16xf32> {pp.sweep = 0 : i64})
 
 // A block is written twice, where the offset of the second is wrong.
 
-pp.task forward stage 0 @twice(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<8x16xf32> {pp.role = #pp.role<saved, "s">}) {
+pp.task forward stage 0 @twice(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<8x16xf32>) {
   %0 = memref.reinterpret_cast %s to offset: [0], sizes: [4, 16], strides: [16, 1] : memref<8x16xf32> to memref<4x16xf32>
   %1 = memref.reinterpret_cast %s to offset: [48], sizes: [4, 16], strides: [16, 1] : memref<8x16xf32> to memref<4x16xf32, strided<[16, 1], offset: 48>>
   // expected-note @+1 {{the earlier write is here}}
@@ -155,7 +155,7 @@ pp.kernel @relu(%x: tensor<4x16xf32>) -> (tensor<4x16xf32> {pp.sweep = 0 : i64})
 
 // A value takes the bytes of another that is still read.
 
-pp.task forward stage 0 @overlap(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<4x16xf32> {pp.role = #pp.role<saved, "s">}) attributes {temp_bytes = 512 : i64} {
+pp.task forward stage 0 @overlap(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<4x16xf32>) attributes {temp_bytes = 512 : i64} {
   %t = pp.temp 0 : memref<4x16xf32>
   %u = pp.temp 192 : memref<4x16xf32>
   pp.launch @relu ins(%x : memref<4x16xf32>) outs(%t : memref<4x16xf32>) {inplace = array<i64: -1>}
@@ -173,7 +173,7 @@ pp.kernel @relu(%x: tensor<4x16xf32>) -> (tensor<4x16xf32> {pp.sweep = 0 : i64})
 
 // A result of this task is read before it is made.
 
-pp.task forward stage 0 @before(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<4x16xf32> {pp.role = #pp.role<saved, "s">}) attributes {temp_bytes = 256 : i64} {
+pp.task forward stage 0 @before(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<4x16xf32>) attributes {temp_bytes = 256 : i64} {
   %t = pp.temp 0 : memref<4x16xf32>
   // expected-error @+1 {{reads bytes 0 to 256 of the temporaries, which nothing has written}}
   pp.launch @relu ins(%t : memref<4x16xf32>) outs(%s : memref<4x16xf32>) {inplace = array<i64: -1>}
@@ -199,7 +199,7 @@ pp.kernel @relu(%x: tensor<4x16xf32>) -> (tensor<4x16xf32> {pp.sweep = 0 : i64})
 
 // -----
 
-pp.task forward stage 0 @elsewhere(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<4x16xf32> {pp.role = #pp.role<saved, "s">}) {
+pp.task forward stage 0 @elsewhere(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<4x16xf32>) {
   // expected-error @+1 {{writes result 0 to another buffer than argument 0, which it must overwrite}}
   pp.launch @relu ins(%x : memref<4x16xf32>) outs(%s : memref<4x16xf32>) {inplace = array<i64: 0>}
   pp.return
@@ -251,8 +251,8 @@ pp.kernel @reads(%x: tensor<4x8xf32>) -> (tensor<4x8xf32> {pp.sweep = 0 : i64}, 
   %3 = pp.reduce sum %2 [1] {keep_dims, pp.sweep = 1 : i64} : tensor<4x8xf32>
   pp.return %0, %3 : tensor<4x8xf32>, tensor<4x1xf32>
 }
-pp.task forward stage 0 @inplace(%x: memref<4x8xf32> {pp.role = #pp.role<input, "x">}, %y: memref<4x8xf32> {pp.role = #pp.role<saved, "y">}, %s: memref<4x1xf32> {pp.role = #pp.role<saved, "s">},
-    %t: memref<4x1xf32> {pp.role = #pp.role<saved, "t">}, %u: memref<4x1xf32> {pp.role = #pp.role<saved, "u">}) {
+pp.task forward stage 0 @inplace(%x: memref<4x8xf32> {pp.role = #pp.role<input, "x">}, %y: memref<4x8xf32>, %s: memref<4x1xf32>,
+    %t: memref<4x1xf32>, %u: memref<4x1xf32>) {
   pp.launch @allowed ins(%x : memref<4x8xf32>) outs(%y, %s : memref<4x8xf32>, memref<4x1xf32>) {inplace = array<i64: -1, -1>}
   pp.launch @allowed ins(%y : memref<4x8xf32>) outs(%y, %t : memref<4x8xf32>, memref<4x1xf32>) {inplace = array<i64: 0, -1>}
   // expected-error @+1 {{overwrites argument 0 in sweep 0 of @reads, but sweep 1 reads it}}

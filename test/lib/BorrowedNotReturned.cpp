@@ -38,7 +38,7 @@ private:
 
   bool dropLast(TaskOp task) {
     for (unsigned i = task.getNumArguments(); i-- > 0;) {
-      if (task.getArgRole(i).getKind() != RoleKind::Received)
+      if (!isValue(task.getArgRole(i).getKind()))
         continue;
       for (Operation *user :
            llvm::make_early_inc_range(task.getArgument(i).getUsers())) {

@@ -3,7 +3,7 @@
 #include "Mutations.h"
 
 #include "ppopt/Dialect/PP/TypeSizes.h"
-#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_CHUNKOFFBYONE
@@ -17,17 +17,19 @@ namespace {
 
 struct ChunkOffByOne : pp::impl::ChunkOffByOneBase<ChunkOffByOne> {
   void runOnOperation() override {
-    SlotUses uses(getOperation());
+    StepIndex index(getOperation());
     bool isChanged = false;
     for (auto schedule : getOperation().getOps<ScheduleOp>())
       for (auto run : schedule.getOps<RunOp>()) {
-        TaskOp task = uses.getTask(run);
+        TaskOp task = index.getTask(run);
         if (task.getKind() != TaskKind::Update)
           continue;
-        for (auto [i, operand] : llvm::enumerate(uses.getOperands(task)))
+        ArrayRef<TaskOperand> operands = index.getOperands(task);
+        for (auto [i, operand] : llvm::enumerate(operands))
           if (operand.role.getKind() == RoleKind::GradRange)
-            isChanged |= shift(
-                run, i, getElementBytes(getElementTypeOrSelf(operand.type)));
+            isChanged |=
+                shift(run, operands, i,
+                      getElementBytes(getElementTypeOrSelf(operand.type)));
       }
     if (failed(requireChange(isChanged, getOperation(),
                              "chunk of gradients that a rank updates by")))
@@ -37,14 +39,15 @@ struct ChunkOffByOne : pp::impl::ChunkOffByOneBase<ChunkOffByOne> {
 private:
   /// Makes the stride of a binding less by some bytes; returns whether it has
   /// one.
-  bool shift(RunOp run, unsigned operand, int64_t bytes) {
-    auto address = cast<AddressAttr>((*run.getBindings())[operand]);
+  bool shift(RunOp run, ArrayRef<TaskOperand> operands, unsigned operand,
+             int64_t bytes) {
+    AddressAttr address = getAddress(run, operands, operand);
     SmallVector<StrideAttr> strides(address.getStrides());
     if (strides.empty())
       return false;
     strides.front() = StrideAttr::get(&getContext(), strides.front().getAxis(),
                                       strides.front().getBytes() - bytes);
-    rebind(run, operand,
+    rebind(run, operands, operand,
            AddressAttr::get(&getContext(), address.getBuffer(),
                             address.getOffset(), strides));
     return true;

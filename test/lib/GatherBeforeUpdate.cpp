@@ -3,7 +3,7 @@
 #include "Mutations.h"
 #include "Sums.h"
 
-#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_GATHERBEFOREUPDATE
@@ -18,15 +18,15 @@ namespace {
 struct GatherBeforeUpdate
     : pp::impl::GatherBeforeUpdateBase<GatherBeforeUpdate> {
   void runOnOperation() override {
-    SlotUses uses(getOperation());
+    StepIndex index(getOperation());
     bool isChanged = false;
     for (ScheduledGather gather : findGathers(getOperation())) {
       auto schedule = gather.start->getParentOfType<ScheduleOp>();
       for (auto run : schedule.getOps<RunOp>()) {
-        TaskOp task = uses.getTask(run);
+        TaskOp task = index.getTask(run);
         bool updates =
             task.getKind() == TaskKind::Update &&
-            llvm::any_of(uses.getOperands(task), [&](const auto &operand) {
+            llvm::any_of(index.getOperands(task), [&](const auto &operand) {
               return operand.role == gather.start.getWhat();
             });
         if (!updates)

@@ -23,6 +23,7 @@ ArrayRef<Mutation> pp::getMutations() {
       {"local-clip-norm", Phase::Scheduled, createLocalClipNorm},
       {"decide-before-sum", Phase::Scheduled, createDecideBeforeSum},
       {"slot-too-early", Phase::Scheduled, createSlotTooEarly},
+      {"other-microbatch", Phase::Scheduled, createOtherMicrobatch},
       {"other-parameter", Phase::Scheduled, createOtherParameter},
       {"other-bucket", Phase::Scheduled, createOtherBucket},
       {"skip-update", Phase::Scheduled, createSkipUpdate},
@@ -51,10 +52,25 @@ ArrayRef<Mutation> pp::getMutations() {
   return mutations;
 }
 
-void pp::rebind(RunOp run, unsigned operand, Attribute binding) {
-  SmallVector<Attribute> bindings(run.getBindings()->getValue());
-  bindings[operand] = binding;
-  run.setBindingsAttr(ArrayAttr::get(run.getContext(), bindings));
+/// Returns the number of an operand of a task among those that have addresses.
+static unsigned getAddressNumber(ArrayRef<TaskOperand> operands,
+                                 unsigned operand) {
+  return llvm::count_if(
+      operands.take_front(operand),
+      [](const TaskOperand &each) { return !isValue(each.role.getKind()); });
+}
+
+AddressAttr pp::getAddress(RunOp run, ArrayRef<TaskOperand> operands,
+                           unsigned operand) {
+  return cast<AddressAttr>(
+      (*run.getAddresses())[getAddressNumber(operands, operand)]);
+}
+
+void pp::rebind(RunOp run, ArrayRef<TaskOperand> operands, unsigned operand,
+                AddressAttr address) {
+  SmallVector<Attribute> addresses(run.getAddresses()->getValue());
+  addresses[getAddressNumber(operands, operand)] = address;
+  run.setAddressesAttr(ArrayAttr::get(run.getContext(), addresses));
 }
 
 LogicalResult pp::requireChange(bool isChanged, ModuleOp module,

@@ -33,7 +33,11 @@ struct Mutation {
 ArrayRef<Mutation> getMutations();
 
 /// Binds one operand of a run to something else.
-void rebind(RunOp run, unsigned operand, Attribute binding);
+void rebind(RunOp run, ArrayRef<TaskOperand> operands, unsigned operand,
+            AddressAttr address);
+/// Returns the address of an operand of a run's task, which is no value.
+AddressAttr getAddress(RunOp run, ArrayRef<TaskOperand> operands,
+                       unsigned operand);
 
 /// Returns the first op of a kind that is `wanted`; null if there is none.
 template <typename OpT>

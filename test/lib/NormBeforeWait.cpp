@@ -3,7 +3,7 @@
 #include "Mutations.h"
 #include "Sums.h"
 
-#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_NORMBEFOREWAIT
@@ -18,11 +18,11 @@ namespace {
 struct NormBeforeWait : pp::impl::NormBeforeWaitBase<NormBeforeWait> {
   void runOnOperation() override {
     bool isChanged = false;
-    SlotUses uses(getOperation());
+    StepIndex index(getOperation());
     for (auto schedule : getOperation().getOps<ScheduleOp>()) {
       Operation *norm = nullptr; // the last run
       for (auto run : schedule.getOps<RunOp>())
-        if (uses.getTask(run).getKind() == TaskKind::Norm)
+        if (index.getTask(run).getKind() == TaskKind::Norm)
           norm = run;
       if (!norm || schedule.isLocal())
         continue;

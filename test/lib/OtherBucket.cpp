@@ -4,7 +4,7 @@
 
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
-#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_OTHERBUCKET
@@ -18,17 +18,17 @@ namespace {
 
 struct OtherBucket : pp::impl::OtherBucketBase<OtherBucket> {
   void runOnOperation() override {
-    SlotUses uses(getOperation());
+    StepIndex index(getOperation());
     BufferIndex buffers(getOperation());
     DenseMap<int64_t, TaskOp> changed; // by place
     for (auto schedule : getOperation().getOps<ScheduleOp>())
       for (auto run : schedule.getOps<RunOp>()) {
-        TaskOp task = uses.getTask(run);
-        auto [operand, target] = find(task, run, uses, buffers);
+        TaskOp task = index.getTask(run);
+        auto [operand, target] = find(task, run, index, buffers);
         if (!target ||
             changed.try_emplace(task.getPlace(), task).first->second != task)
           continue;
-        rebind(run, operand, target);
+        rebind(run, index.getOperands(task), operand, target);
       }
     if (failed(requireChange(!changed.empty(), getOperation(),
                              "gradient that another bucket has room for")))
@@ -39,12 +39,13 @@ private:
   /// A gradient of the task, and the address in another bucket of its place;
   /// null if there is none.
   std::pair<unsigned, AddressAttr> find(TaskOp task, RunOp run,
-                                        const SlotUses &uses,
+                                        const StepIndex &index,
                                         const BufferIndex &buffers) {
-    for (auto [i, operand] : llvm::enumerate(uses.getOperands(task))) {
+    ArrayRef<TaskOperand> operands = index.getOperands(task);
+    for (auto [i, operand] : llvm::enumerate(operands)) {
       if (operand.role.getKind() != RoleKind::Grad)
         continue;
-      BufferAttr own = cast<AddressAttr>((*run.getBindings())[i]).getBuffer();
+      BufferAttr own = getAddress(run, operands, i).getBuffer();
       for (auto bucket : getOperation().getOps<BucketOp>()) {
         auto other = BufferAttr::get(&getContext(), BufferKind::Grads,
                                      bucket.getSymName());

@@ -3,7 +3,7 @@
 #include "Mutations.h"
 
 #include "ppopt/Dialect/PP/TypeSizes.h"
-#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_OTHERPARAMETER
@@ -38,16 +38,18 @@ Pair findPair(ArrayRef<TaskOperand> operands) {
 
 struct OtherParameter : pp::impl::OtherParameterBase<OtherParameter> {
   void runOnOperation() override {
-    SlotUses uses(getOperation());
+    StepIndex index(getOperation());
     DenseMap<int64_t, TaskOp> changed; // by place
     for (auto schedule : getOperation().getOps<ScheduleOp>())
       for (auto run : schedule.getOps<RunOp>()) {
-        TaskOp task = uses.getTask(run);
-        Pair pair = findPair(uses.getOperands(task));
+        TaskOp task = index.getTask(run);
+        ArrayRef<TaskOperand> operands = index.getOperands(task);
+        Pair pair = findPair(operands);
         if (pair.bytes == 0 ||
             changed.try_emplace(task.getPlace(), task).first->second != task)
           continue;
-        rebind(run, pair.operand, (*run.getBindings())[pair.other]);
+        rebind(run, operands, pair.operand,
+               getAddress(run, operands, pair.other));
       }
     if (failed(requireChange(!changed.empty(), getOperation(),
                              "task with two parameters")))

@@ -170,6 +170,14 @@ def SlotTooEarly : Pass<"mutate-slot-too-early", "::mlir::ModuleOp"> {
   }];
 }
 
+def OtherMicrobatch : Pass<"mutate-other-microbatch", "::mlir::ModuleOp"> {
+  let summary = "A run reads the value of another microbatch";
+  let description = [{
+    In each schedule one run takes, as its first value, what an earlier run of its task has taken. verify-schedule must refuse it, else the
+    comparison of gradients must fail.
+  }];
+}
+
 def OtherParameter : Pass<"mutate-other-parameter", "::mlir::ModuleOp"> {
   let summary = "A task reads another parameter than its own";
   let description = [{

@@ -2,7 +2,7 @@
 
 #include "Mutations.h"
 
-#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_SKIPUPDATE
@@ -16,11 +16,11 @@ namespace {
 
 struct SkipUpdate : pp::impl::SkipUpdateBase<SkipUpdate> {
   void runOnOperation() override {
-    SlotUses uses(getOperation());
+    StepIndex index(getOperation());
     SmallVector<RunOp> updates;
     for (auto schedule : getOperation().getOps<ScheduleOp>())
       for (auto run : schedule.getBody().getOps<RunOp>())
-        if (TaskOp task = uses.getTask(run);
+        if (TaskOp task = index.getTask(run);
             task.getKind() == TaskKind::Update && task.getPlace() == 0)
           updates.push_back(run);
     for (RunOp run : updates)

@@ -2,7 +2,7 @@
 
 #include "Mutations.h"
 
-#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/Transforms/Scheduling/SlotLifetimes.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_SLOTTOOEARLY
@@ -14,73 +14,49 @@ using namespace mlir::pp;
 
 namespace {
 
-class SlotSharer {
-public:
-  SlotSharer(ScheduleOp schedule, const SlotUses &uses)
-      : schedule(schedule), uses(uses) {
-    for (Operation &action : schedule.getBody().front())
-      actions.push_back(&action);
-  }
+/// The number of the result of a run that a value is.
+unsigned getNumber(const SlotLifetime &life) {
+  return cast<OpResult>(life.holder).getResultNumber();
+}
 
-  /// Puts one value in the slot of an earlier microbatch's that a run still
-  /// reads. False where there are no such two.
-  bool shareOne() {
-    SmallVector<SlotLifetime> lives = findLifetimes(schedule, uses);
-    for (const SlotLifetime &held : lives)
-      for (const SlotLifetime &later : lives)
-        if (held.role == later.role && held.begin < later.begin &&
-            later.begin < findLastRun(held) &&
-            isa<RunOp>(actions[held.begin]) &&
-            isa<RunOp>(actions[later.begin])) {
-          move(later, held.slot);
-          return true;
-        }
-    return false;
-  }
+/// The position of the last run that reads a value; 0 if none does.
+unsigned findLastRun(const SlotLifetime &life, ArrayRef<Operation *> actions) {
+  for (unsigned i = life.end; i > life.begin; --i)
+    if (auto run = dyn_cast<RunOp>(actions[i]);
+        run && llvm::is_contained(run.getValues(), life.holder))
+      return i;
+  return 0;
+}
 
-private:
-  /// Whether the use is of the value of that life.
-  static bool isOf(const SlotUse &use, int64_t microbatch,
-                   const SlotLifetime &life) {
-    return use.role == life.role && use.place == life.place &&
-           microbatch == life.microbatch;
-  }
-
-  /// The position of the last run that reads a value; 0 if none does.
-  unsigned findLastRun(const SlotLifetime &life) {
-    for (unsigned i = life.end; i > life.begin; --i)
-      if (auto run = dyn_cast<RunOp>(actions[i]))
-        for (const SlotUse &use : uses.of(run))
-          if (isOf(use, run.getMicrobatch(), life))
-            return i;
-    return 0;
-  }
-
-  void move(const SlotLifetime &life, int64_t number) {
-    auto slot = SlotAttr::get(schedule.getContext(), number);
-    for (Operation *action : actions) {
-      if (auto run = dyn_cast<RunOp>(action)) {
-        for (const SlotUse &use : uses.of(run))
-          if (isOf(use, run.getMicrobatch(), life))
-            rebind(run, use.operand, slot);
-      } else if (auto send = dyn_cast<SendOp>(action)) {
-        if (isOf(uses.of(send), send.getMicrobatch(), life))
-          send.setBindingAttr(slot);
-      }
-    }
-  }
-
-  ScheduleOp schedule;
-  const SlotUses &uses;
+/// Puts one value in the slot of an earlier microbatch's that a run still
+/// reads. False where there are no such two.
+bool shareOne(ScheduleOp schedule, const StepIndex &index) {
   SmallVector<Operation *> actions;
-};
+  for (Operation &action : schedule.getBody().front())
+    actions.push_back(&action);
+  SmallVector<SlotLifetime> lives = findLifetimes(schedule, index);
+  for (const SlotLifetime &held : lives)
+    for (const SlotLifetime &later : lives) {
+      auto first = held.holder.getDefiningOp<RunOp>();
+      auto second = later.holder.getDefiningOp<RunOp>();
+      if (!first || !second || first.getTask() != second.getTask() ||
+          getNumber(held) != getNumber(later) || held.begin >= later.begin ||
+          later.begin >= findLastRun(held, actions))
+        continue;
+      SmallVector<int64_t> slots(*second.getSlots());
+      slots[getNumber(later)] = *getSlot(held.holder);
+      second.setSlots(slots);
+      return true;
+    }
+  return false;
+}
 
 struct SlotTooEarly : pp::impl::SlotTooEarlyBase<SlotTooEarly> {
   void runOnOperation() override {
-    SlotUses uses(getOperation());
+    StepIndex index(getOperation());
     bool isChanged = false;
     for (auto schedule : getOperation().getOps<ScheduleOp>())
-      isChanged |= SlotSharer(schedule, uses).shareOne();
+      isChanged |= shareOne(schedule, index);
     if (failed(requireChange(isChanged, getOperation(),
                              "saved values of two microbatches in flight")))
       signalPassFailure();

@@ -3,7 +3,7 @@
 #include "Mutations.h"
 #include "Sums.h"
 
-#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_SUMBEFORELASTADDITION
@@ -18,13 +18,13 @@ namespace {
 struct SumBeforeLastAddition
     : pp::impl::SumBeforeLastAdditionBase<SumBeforeLastAddition> {
   void runOnOperation() override {
-    SlotUses uses(getOperation());
+    StepIndex index(getOperation());
     bool isChanged = false;
     for (auto schedule : getOperation().getOps<ScheduleOp>())
       for (const ScheduledSum &sum : findSums(schedule)) {
         auto symbol = dyn_cast<FlatSymbolRefAttr>(sum.what);
         Operation *last =
-            symbol ? findLastAddition(symbol, sum.actions.front(), uses)
+            symbol ? findLastAddition(symbol, sum.actions.front(), index)
                    : nullptr;
         if (!last)
           continue;
@@ -42,13 +42,13 @@ private:
   /// Returns the last run before the sum that adds to a bucket that no other
   /// place has; null if there is none.
   Operation *findLastAddition(FlatSymbolRefAttr symbol, Operation *sum,
-                              const SlotUses &uses) {
+                              const StepIndex &index) {
     auto bucket = getOperation().lookupSymbol<BucketOp>(symbol.getAttr());
     if (bucket.getPlaces().size() > 1)
       return nullptr;
     for (Operation *action = sum; action; action = action->getPrevNode())
       if (auto run = dyn_cast<RunOp>(action);
-          run && llvm::any_of(uses.getOperands(uses.getTask(run)),
+          run && llvm::any_of(index.getOperands(index.getTask(run)),
                               [&](const TaskOperand &operand) {
                                 return addsTo(operand.role, bucket);
                               }))

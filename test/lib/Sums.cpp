@@ -2,7 +2,7 @@
 
 #include "Sums.h"
 
-#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -10,16 +10,16 @@ using namespace mlir::pp;
 SmallVector<ScheduledSum> pp::findSums(ScheduleOp schedule) {
   SmallVector<ScheduledSum> sums;
   DenseMap<Attribute, unsigned> known; // by `what`
-  DenseMap<int64_t, unsigned> open;    // by the ids of starts
+  DenseMap<Value, unsigned> open;      // by token
   for (Operation &action : schedule.getBody().front()) {
     if (auto start = dyn_cast<StartOp>(action)) {
       auto [it, isNew] = known.try_emplace(start.getWhat(), sums.size());
       if (isNew)
         sums.push_back({start.getWhat(), {}});
-      open[start.getId()] = it->second;
+      open[start.getToken()] = it->second;
       sums[it->second].actions.push_back(&action);
     } else if (auto wait = dyn_cast<WaitOp>(action)) {
-      if (auto found = open.find(wait.getId()); found != open.end())
+      if (auto found = open.find(wait.getStarted()); found != open.end())
         sums[found->second].actions.push_back(&action);
     }
   }
@@ -28,33 +28,42 @@ SmallVector<ScheduledSum> pp::findSums(ScheduleOp schedule) {
 
 SmallVector<ScheduledGather> pp::findGathers(ModuleOp module) {
   SmallVector<ScheduledGather> gathers;
-  DenseMap<std::pair<int64_t, int64_t>, unsigned> known; // by place and id
-  module.walk([&](StartOp start) {
-    auto schedule = start->getParentOfType<ScheduleOp>();
-    if (!start.gathersParameters() || schedule.isLocal())
-      return;
-    known[{schedule.getPlace(), start.getId()}] = gathers.size();
-    gathers.push_back({start, {}});
-  });
-  module.walk([&](WaitOp wait) {
-    if (!wait.getCarried())
-      return;
-    int64_t place = wait->getParentOfType<ScheduleOp>().getPlace();
-    if (auto found = known.find({place, wait.getId()}); found != known.end())
-      gathers[found->second].waits.push_back(wait);
-  });
+  for (auto training : module.getOps<ScheduleOp>()) {
+    if (training.getEvaluation())
+      continue;
+    for (auto [number, token] : llvm::enumerate(training.getYielded())) {
+      gathers.push_back({token.getDefiningOp<StartOp>(), {}});
+      ScheduledGather &gather = gathers.back();
+      for (auto schedule : module.getOps<ScheduleOp>())
+        if (schedule.getPlace() == training.getPlace())
+          for (Operation *user :
+               schedule.getBody().getArgument(number).getUsers())
+            gather.waits.push_back(cast<WaitOp>(user));
+    }
+  }
   return gathers;
 }
 
 void pp::erase(const ScheduledGather &gather) {
-  gather.start->erase();
-  for (WaitOp wait : gather.waits)
+  // Nothing is left in flight under its number.
+  StartOp start = gather.start;
+  unsigned number = 0;
+  Operation *yield = *start.getToken().user_begin();
+  while (yield->getOperand(number) != start.getToken())
+    ++number;
+  for (WaitOp wait : gather.waits) {
+    Block *body = wait->getBlock();
     wait->erase();
+    Operation *left = body->back().getOperand(number).getDefiningOp();
+    body->back().eraseOperand(number);
+    left->erase();
+    body->eraseArgument(number);
+  }
 }
 
 void pp::erase(const ScheduledSum &sum) {
-  for (Operation *action : sum.actions)
-    action->erase();
+  for (Operation *action : llvm::reverse(sum.actions))
+    action->erase(); // waits before their starts
 }
 
 Operation *pp::moveAfter(const ScheduledSum &sum, Operation *last) {
@@ -66,10 +75,10 @@ Operation *pp::moveAfter(const ScheduledSum &sum, Operation *last) {
 }
 
 Operation *pp::findLastDecision(ScheduleOp schedule) {
-  SlotUses uses(schedule->getParentOfType<ModuleOp>());
+  StepIndex index(schedule->getParentOfType<ModuleOp>());
   Operation *last = nullptr;
   for (auto run : schedule.getBody().getOps<RunOp>())
-    if (uses.getTask(run).getKind() == TaskKind::Decide)
+    if (index.getTask(run).getKind() == TaskKind::Decide)
       last = run;
   return last;
 }

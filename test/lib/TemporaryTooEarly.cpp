@@ -59,7 +59,7 @@ private:
       return false;
     auto task = cast<TaskOp>(argument.getOwner()->getParentOp());
     RoleKind kind = task.getArgRole(argument.getArgNumber()).getKind();
-    return kind == RoleKind::Saved || kind == RoleKind::Received;
+    return isValue(kind);
   }
 
   /// The argument's memory as a buffer of the temporary's type.

@@ -46,7 +46,7 @@ private:
   /// The last of `places` sums by itself, the others without it.
   void leaveOut(ScheduleOp schedule, const ScheduledSum &sum,
                 ArrayRef<int64_t> places) {
-    llvm::DenseSet<int64_t> erased; // ids
+    llvm::DenseSet<Value> erased; // tokens
     for (Operation *action : sum.actions)
       if (auto start = dyn_cast<StartOp>(action)) {
         int64_t place = start.getPlace().value_or(schedule.getPlace());
@@ -54,13 +54,15 @@ private:
         ArrayRef<int64_t> group =
             isLast ? places.take_back() : places.drop_back();
         if (group.size() == 1 && dataParallel == 1)
-          erased.insert(start.getId());
+          erased.insert(start.getToken());
         else
           setGroup(start, group);
       }
-    for (Operation *action : sum.actions)
-      if (erased.contains(action->getAttrOfType<IntegerAttr>("id").getInt()))
+    for (Operation *action : llvm::reverse(sum.actions)) {
+      auto wait = dyn_cast<WaitOp>(action);
+      if (erased.contains(wait ? wait.getStarted() : action->getResult(0)))
         action->erase();
+    }
   }
 
   void setGroup(StartOp start, ArrayRef<int64_t> group) {

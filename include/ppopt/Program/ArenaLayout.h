@@ -15,10 +15,10 @@ class ArenaLayout {
 public:
   ArenaLayout(ModuleOp module, int64_t place);
 
-  /// Returns where in the arena is what an action binds: a slot of its schedule
-  /// or an address. Emits an error on the action if the place does not have it.
+  /// Returns where in the arena the address is that an action binds. Emits an
+  /// error on the action if the place does not have it.
   FailureOr<schema::Address> getAddress(Operation *action,
-                                        Attribute binding) const;
+                                        AddressAttr address) const;
   /// Returns the offset of a slot of an action's schedule.
   FailureOr<int64_t> getSlotOffset(Operation *action, int64_t slot) const;
   /// Returns the offset of the region of a buffer; emits an error at `loc` if

@@ -7,18 +7,18 @@
 #include "ppopt/Program/Places.h"
 #include "ppopt/Program/ProgramTables.h"
 #include "ppopt/Program/SchemaWords.h"
-#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 namespace mlir::pp {
 
 /// Symbols that the parts of a program look up, each found once.
 struct ProgramIndex {
   explicit ProgramIndex(ModuleOp module)
-      : tables(module), buffers(module), uses(module) {}
+      : tables(module), buffers(module), step(module) {}
 
   ProgramTables tables;
   BufferIndex buffers;
-  SlotUses uses;
+  StepIndex step;
 };
 
 /// Returns the program's entry of a place: the arena and its layout, the

@@ -3,7 +3,7 @@
 #ifndef PPOPT_PROGRAM_PROGRAMTABLES_H
 #define PPOPT_PROGRAM_PROGRAMTABLES_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Analysis/StepCopies.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -26,7 +26,7 @@ struct ProgramTables {
   SmallVector<TaskOp> tasks;
   SmallVector<KernelOp> kernels;
   SmallVector<MatmulEntry> matmuls;
-  SmallVector<TransferOp> transfers;
+  StepCopies copies;
   /// The collectives of tasks, those of a task one after the other.
   SmallVector<std::pair<TaskOp, TaskCollectiveAttr>> collectives;
 
@@ -37,12 +37,12 @@ struct ProgramTables {
   unsigned getCollective(TaskOp task, int64_t number) const {
     return firstCollective.lookup(task) + number;
   }
-  unsigned getTransfer(StringRef name) const {
-    return transferIndex.lookup(name);
-  }
+  /// Returns the index of a copy of the step among the transfers.
+  unsigned getTransfer(int64_t copy) const { return copyIndex.lookup(copy); }
 
 private:
-  llvm::StringMap<unsigned> taskIndex, kernelIndex, transferIndex;
+  llvm::StringMap<unsigned> taskIndex, kernelIndex;
+  DenseMap<int64_t, unsigned> copyIndex;
   DenseMap<Operation *, unsigned> matmulIndex, firstCollective;
 };
 

@@ -21,7 +21,7 @@
 
 #include "ppopt/Codegen/Passes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
-#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/Transforms/Scheduling/SlotLifetimes.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/MapVector.h"
@@ -44,9 +44,9 @@ struct Part {
 
 class TaskBufferizer {
 public:
-  /// `dying`: the roles of arguments whose values are dead after the task.
+  /// `dying`: the numbers of arguments whose values are dead after the task.
   TaskBufferizer(TaskOp task, const Target &target, int64_t threads,
-                 bool usesLibrary, const DenseSet<Attribute> &dying)
+                 bool usesLibrary, const DenseSet<unsigned> &dying)
       : task(task), target(target), threads(threads), usesLibrary(usesLibrary),
         dying(dying), body(task.getBody().front()), ret(body.getTerminator()),
         builder(task.getContext()), alignment(getBufferAlignment(task)) {}
@@ -78,7 +78,7 @@ private:
   const Target &target;
   int64_t threads;
   bool usesLibrary; ///< for matmuls
-  const DenseSet<Attribute> &dying;
+  const DenseSet<unsigned> &dying;
   Block &body;
   Operation *ret;
   OpBuilder builder;
@@ -160,8 +160,11 @@ Part TaskBufferizer::getStorage(Value value) const {
 /// Converts arguments to memrefs, and untied results to arguments.
 void TaskBufferizer::convertSignature() {
   SmallVector<Attribute> attrs;
+  auto getDict = [&](DictionaryAttr dict) { // values have no attributes
+    return dict ? dict : builder.getDictionaryAttr({});
+  };
   for (BlockArgument argument : body.getArguments()) {
-    attrs.push_back(task.getArgAttrDict(argument.getArgNumber()));
+    attrs.push_back(getDict(task.getArgAttrDict(argument.getArgNumber())));
     buffers[argument] = argument;
   }
   DenseMap<unsigned, Value> destinations;
@@ -171,7 +174,7 @@ void TaskBufferizer::convertSignature() {
       destinations[i] = body.getArgument(*tied);
       continue;
     }
-    attrs.push_back(task.getResultAttrDict(i));
+    attrs.push_back(getDict(task.getResultAttrDict(i)));
     destinations[i] = body.addArgument(getBufferType(task.getResultTypes()[i]),
                                        ret->getOperand(i).getLoc());
   }
@@ -221,7 +224,7 @@ SmallVector<Hole> TaskBufferizer::findHoles(SmallVectorImpl<Value> &arguments) {
   // The original arguments of the task: those with tensor types.
   for (BlockArgument argument : body.getArguments())
     if (isa<RankedTensorType>(argument.getType()) &&
-        dying.contains(task.getArgRole(argument.getArgNumber())))
+        dying.contains(argument.getArgNumber()))
       add(argument, lastUses.lookup(argument) + 1, end);
   for (Value result : ret->getOperands()) {
     Value root = getRoot(result), buffer = buffers.lookup(root);
@@ -455,10 +458,6 @@ struct BufferizeTasksPass : pp::impl::BufferizeTasksBase<BufferizeTasksPass> {
       threads = plan.getTarget().getThreads();
       usesLibrary = plan.getMatmulSource() == MatmulSource::library;
     }
-    // A step is a graph of tensors.
-    for (auto step :
-         llvm::make_early_inc_range(getOperation().getOps<StepOp>()))
-      step.erase();
     auto dying = findDyingArguments(getOperation());
     for (auto task : getOperation().getOps<TaskOp>()) {
       TaskBufferizer bufferizer(task, **target, threads, usesLibrary,

@@ -1,4 +1,5 @@
-//===- ActionSyntax.cpp - Collectives and bindings as text ----------------===//
+//===- ActionSyntax.cpp - Collectives and addresses as text
+//----------------===//
 
 #include "ActionSyntax.h"
 
@@ -41,37 +42,25 @@ void CollectiveAttr::print(AsmPrinter &printer) const {
   printer << "<" << geometry::wordOf(getKind()) << ">";
 }
 
-ParseResult pp::parseBinding(OpAsmParser &parser, Attribute &binding) {
-  MLIRContext *context = parser.getContext();
-  int64_t number = 0;
-  if (succeeded(parser.parseOptionalKeyword("slot"))) {
-    if (parser.parseInteger(number))
-      return failure();
-    binding = SlotAttr::get(context, number);
-    return success();
-  }
+/// An address: `<params, "b0"> + 64 + dp * 512`.
+static AddressAttr parseAddress(OpAsmParser &parser) {
   auto buffer = llvm::cast_or_null<BufferAttr>(BufferAttr::parse(parser, {}));
   if (!buffer)
-    return failure();
+    return {};
+  int64_t offset = 0;
   SmallVector<StrideAttr> strides;
   while (succeeded(parser.parseOptionalPlus())) {
-    OptionalParseResult isOffset = parser.parseOptionalInteger(number);
+    OptionalParseResult isOffset = parser.parseOptionalInteger(offset);
     if (isOffset.has_value()
             ? failed(*isOffset)
             : !strides.emplace_back(llvm::cast_or_null<StrideAttr>(
                   StrideAttr::parse(parser, {}))))
-      return failure();
+      return {};
   }
-  binding = AddressAttr::get(context, buffer, number, strides);
-  return success();
+  return AddressAttr::get(parser.getContext(), buffer, offset, strides);
 }
 
-void pp::printBinding(OpAsmPrinter &printer, Operation *, Attribute binding) {
-  if (auto slot = dyn_cast<SlotAttr>(binding)) {
-    printer << "slot " << slot.getNumber();
-    return;
-  }
-  auto address = cast<AddressAttr>(binding);
+static void printAddress(OpAsmPrinter &printer, AddressAttr address) {
   printer.printStrippedAttrOrType(address.getBuffer());
   if (address.getOffset() != 0)
     printer << " + " << address.getOffset();
@@ -81,24 +70,21 @@ void pp::printBinding(OpAsmPrinter &printer, Operation *, Attribute binding) {
   }
 }
 
-OptionalParseResult pp::parseBindings(OpAsmParser &parser,
-                                      ArrayAttr &bindings) {
-  if (failed(parser.parseOptionalLParen()))
-    return std::nullopt;
+ParseResult pp::parseAddresses(OpAsmParser &parser, ArrayAttr &addresses) {
   SmallVector<Attribute> list;
-  auto parseOne = [&] { return parseBinding(parser, list.emplace_back()); };
-  if (failed(parser.parseOptionalRParen()) &&
-      (parser.parseCommaSeparatedList(parseOne) || parser.parseRParen()))
+  auto parseOne = [&] {
+    return success(bool(list.emplace_back(parseAddress(parser))));
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseOne))
     return failure();
-  bindings = parser.getBuilder().getArrayAttr(list);
+  addresses = parser.getBuilder().getArrayAttr(list);
   return success();
 }
 
-void pp::printBindings(OpAsmPrinter &printer, Operation *op,
-                       ArrayAttr bindings) {
+void pp::printAddresses(OpAsmPrinter &printer, Operation *,
+                        ArrayAttr addresses) {
   printer << "(";
-  llvm::interleaveComma(bindings, printer, [&](Attribute binding) {
-    printBinding(printer, op, binding);
-  });
+  llvm::interleaveComma(addresses.getAsRange<AddressAttr>(), printer,
+                        [&](AddressAttr each) { printAddress(printer, each); });
   printer << ")";
 }

@@ -1,4 +1,5 @@
-//===- ActionSyntax.h - Collectives and bindings as text ------------------===//
+//===- ActionSyntax.h - Collectives and addresses as text
+//------------------===//
 
 #ifndef PPOPT_LIB_DIALECT_PP_ACTIONSYNTAX_H
 #define PPOPT_LIB_DIALECT_PP_ACTIONSYNTAX_H
@@ -12,15 +13,9 @@ ParseResult parseCollective(AsmParser &parser, CollectiveAttr &collective);
 void printCollective(OpAsmPrinter &printer, Operation *op,
                      CollectiveAttr collective);
 
-/// Parse and print a binding: `slot 3`, `<params, "b0"> + 64`, or without an
-/// offset `<params, "b0">`.
-ParseResult parseBinding(OpAsmParser &parser, Attribute &binding);
-void printBinding(OpAsmPrinter &printer, Operation *op, Attribute binding);
-
-/// Parse and print a list of bindings, `(slot 3, <params, "b0">)`, if there is
-/// one.
-OptionalParseResult parseBindings(OpAsmParser &parser, ArrayAttr &bindings);
-void printBindings(OpAsmPrinter &printer, Operation *op, ArrayAttr bindings);
+/// Parse and print a list of addresses, `(<input, "x">, <params, "b0"> + 64)`.
+ParseResult parseAddresses(OpAsmParser &parser, ArrayAttr &addresses);
+void printAddresses(OpAsmPrinter &printer, Operation *op, ArrayAttr addresses);
 
 } // namespace mlir::pp
 

@@ -78,7 +78,7 @@ static constexpr Declaration kDeclarations[] = {
     {kShardingAttr, kArgument, isOf<func::FuncOp, TaskOp>,
      isValue<ShardingAttr>, kSharding},
     {kShardingAttr, kResult, isOf<TaskOp>, isValue<ShardingAttr>, kSharding},
-    {kShardingAttr, kOperation, isOf<InputDeclOp, ParamDeclOp, TransferOp>,
+    {kShardingAttr, kOperation, isOf<InputDeclOp, ParamDeclOp>,
      isValue<ShardingAttr>, kSharding},
     {kLoopsAttr, kOperation, isOf<IterationSpaceOpInterface>,
      isValue<ShardingAttr>, kSharding},

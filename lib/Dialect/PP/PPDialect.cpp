@@ -56,6 +56,9 @@ static void printSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
   llvm::interleave(sizes, printer.getStream(), "x");
 }
 
+#define GET_TYPEDEF_CLASSES
+#include "ppopt/Dialect/PP/PPTypeDefs.cpp.inc"
+
 #define GET_ATTRDEF_CLASSES
 #include "ppopt/Dialect/PP/PPAttrs.cpp.inc"
 
@@ -63,6 +66,10 @@ void PPDialect::initialize() {
   // The element interface emits their ops, estimates of time ask it in any
   // phase.
   getContext()->loadDialect<arith::ArithDialect, math::MathDialect>();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "ppopt/Dialect/PP/PPTypeDefs.cpp.inc"
+      >();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "ppopt/Dialect/PP/PPAttrs.cpp.inc"

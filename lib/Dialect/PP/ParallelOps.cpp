@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace mlir::pp;
 
 //===----------------------------------------------------------------------===//
-// pp.on, pp.place, pp.copy, pp.transfer, pp.add_grad
+// pp.on, pp.place, pp.copy, pp.add_grad
 //===----------------------------------------------------------------------===//
 
 /// Verifies a region on a place, whose yield returns its results.
@@ -31,19 +31,14 @@ LogicalResult PlaceOp::verify() { return verifyOnPlace(*this); }
 LogicalResult CopyOp::verify() {
   if (getFrom() == getTo())
     return emitOpError("goes from place ") << getFrom() << " to itself";
+  if ((getMicrobatch() || getSlot()) &&
+      !isa<ScheduleOp>((*this)->getParentOp()))
+    return emitOpError("has a microbatch or a slot outside of a schedule");
   return success();
 }
 
 /// A constant has no place.
 OpFoldResult CopyOp::fold(FoldAdaptor adaptor) { return adaptor.getX(); }
-
-LogicalResult TransferOp::verify() {
-  if (getFrom() == getTo())
-    return emitOpError("goes from place ") << getFrom() << " to itself";
-  if (getRequiresGrad() && getGradientOf())
-    return emitOpError("is a gradient, and requires one");
-  return success();
-}
 
 void YieldOp::build(OpBuilder &, OperationState &) {}
 void ReturnOp::build(OpBuilder &, OperationState &) {}
@@ -187,12 +182,17 @@ void TaskOp::build(OpBuilder &builder, OperationState &state, StringRef name,
   state.addRegion();
 }
 
+/// What has no role is a value.
+static RoleAttr getRoleOr(RoleAttr role, MLIRContext *context) {
+  return role ? role : RoleAttr::get(context, RoleKind::Value, "");
+}
+
 RoleAttr TaskOp::getArgRole(unsigned i) {
-  return getArgAttrOfType<RoleAttr>(i, kRoleAttr);
+  return getRoleOr(getArgAttrOfType<RoleAttr>(i, kRoleAttr), getContext());
 }
 
 RoleAttr TaskOp::getResultRole(unsigned i) {
-  return getResultAttrOfType<RoleAttr>(i, kRoleAttr);
+  return getRoleOr(getResultAttrOfType<RoleAttr>(i, kRoleAttr), getContext());
 }
 
 /// Returns whether the result of a role updates the argument of the same role
@@ -211,8 +211,7 @@ static bool mustBeTied(RoleKind kind) {
     return true;
   case RoleKind::Param:
   case RoleKind::Input:
-  case RoleKind::Saved:
-  case RoleKind::Received:
+  case RoleKind::Value:
   case RoleKind::StepState:
   case RoleKind::Logits:
     return false;
@@ -263,16 +262,14 @@ LogicalResult TaskOp::verify() {
   DenseMap<Attribute, unsigned> arguments;
   for (unsigned i = 0, e = getNumArguments(); i < e; ++i) {
     RoleAttr role = getArgRole(i);
-    if (!role)
-      return emitOpError("argument ") << i << " has no pp.role";
-    if (!arguments.try_emplace(role, i).second)
+    if (!isValue(role.getKind()) && !arguments.try_emplace(role, i).second)
       return emitOpError("has two arguments of role ") << role;
   }
   SmallPtrSet<Attribute, 8> roles;
   for (unsigned i = 0, e = getNumResults(); i < e; ++i) {
     RoleAttr role = getResultRole(i);
-    if (!role)
-      return emitOpError("result ") << i << " has no pp.role";
+    if (isValue(role.getKind()))
+      continue;
     if (!roles.insert(role).second)
       return emitOpError("has two results of role ") << role;
     auto tied = arguments.find(role);

@@ -2,6 +2,7 @@
 
 #include "ppopt/Dialect/PP/PP.h"
 #include "ppopt/Dialect/PP/PlanContradiction.h"
+#include "ppopt/Dialect/PP/TaskValues.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -215,6 +216,22 @@ LogicalResult BucketOp::verify() {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+OperandRange ScheduleOp::getYielded() {
+  Block &body = getBody().front();
+  if (body.empty() || !isa<YieldOp>(body.back()))
+    return OperandRange(nullptr, 0);
+  return body.back().getOperands();
+}
+
+int64_t StartOp::getPlaceOfStart() {
+  return getPlace().value_or(
+      cast<ScheduleOp>((*this)->getParentOp()).getPlace());
+}
+
 /// A start of a local schedule says of which place it is.
 LogicalResult ScheduleOp::verify() {
   for (auto start : getOps<StartOp>()) {
@@ -234,31 +251,111 @@ LogicalResult ScheduleOp::verify() {
   return success();
 }
 
-/// Verifies that the ends of a transfer name a transfer.
-template <typename OpT>
-static LogicalResult verifyTransfer(OpT op, SymbolTableCollection &symbols) {
-  if (!symbols.lookupNearestSymbolFrom<TransferOp>(op, op.getTransferAttr()))
-    return op.emitOpError("names ")
-           << op.getTransferAttr() << ", which is not a transfer";
+/// Verifies that a start is of a sum, or of a bucket's parameters.
+LogicalResult StartOp::verify() {
+  if (isa<FlatSymbolRefAttr>(getWhat()))
+    return success();
+  if (auto role = dyn_cast<RoleAttr>(getWhat()))
+    switch (role.getKind()) {
+    case RoleKind::Loss:
+    case RoleKind::Global:
+    case RoleKind::Norm:
+    case RoleKind::ParamRange:
+      return success();
+    default:
+      break;
+    }
+  return emitOpError("is of ")
+         << getWhat() << "; it can be of a bucket, or of a role loss, global, "
+         << "norm or param_range";
+}
+
+/// Verifies that what is in flight has one wait, or is left to the next
+/// schedule.
+static LogicalResult verifyWaits(Value started, Operation *start) {
+  if (!isa<TokenType, FutureType>(started.getType()))
+    return success();
+  if (started.use_empty())
+    return start->emitOpError("is never waited for");
+  if (started.hasOneUse()) {
+    Operation *user = *started.user_begin();
+    if (isa<WaitOp>(user))
+      return success();
+    // What another schedule waits for lies in memory that outlives this one.
+    if (isa<YieldOp>(user) &&
+        isa_and_present<StartOp, DoneOp>(started.getDefiningOp()))
+      return success();
+    return user->emitOpError("leaves in flight what a wait must complete");
+  }
+  InFlightDiagnostic diag = start->emitOpError("is waited for ")
+                            << llvm::range_size(started.getUses()) << " times";
+  diag.attachNote((*started.user_begin())->getLoc()) << "here";
+  return diag;
+}
+
+LogicalResult ScheduleOp::verifyRegions() {
+  Block &body = getBody().front();
+  for (Value argument : body.getArguments())
+    if (!isa<TokenType>(argument.getType()))
+      return emitOpError("takes ")
+             << argument.getType()
+             << "; what a step leaves in flight are tokens";
+    else if (failed(verifyWaits(argument, *this)))
+      return failure();
+  for (Operation &action : body) {
+    if (!isa<RunOp, ZeroOp, StartOp, SendOp, RecvOp, WaitOp, DoneOp, CopyOp,
+             CopyBucketOp, YieldOp>(action))
+      return action.emitOpError("is no action of a schedule");
+    bool isCopy = isa<CopyOp, CopyBucketOp>(action);
+    if ((isCopy && !isLocal()) || (isa<SendOp, RecvOp>(action) && isLocal()))
+      return action.emitOpError(isLocal()
+                                    ? "is an end of a copy, and one process "
+                                      "has both: it copies"
+                                    : "has both ends: a place has one, a send "
+                                      "or a receive");
+    if (auto recv = dyn_cast<RecvOp>(action);
+        recv && recv.getSlot() && isa<TokenType>(recv.getStarted().getType()))
+      return recv.emitOpError("has a slot, and brings no value");
+    for (Value result : action.getResults())
+      if (failed(verifyWaits(result, &action)))
+        return failure();
+  }
+  for (Value left : getYielded())
+    if (!isa<TokenType>(left.getType()))
+      return body.back().emitOpError("leaves ")
+             << left.getType() << " in flight; only tokens are";
+  if (getYielded().size() == body.getNumArguments())
+    return success();
+  return emitOpError("takes ") << body.getNumArguments()
+                               << " tokens and yields " << getYielded().size();
+}
+
+LogicalResult WaitOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                       ValueRange operands, DictionaryAttr,
+                                       OpaqueProperties, RegionRange,
+                                       SmallVectorImpl<Type> &types) {
+  if (operands.size() != 1)
+    return failure();
+  if (auto future = dyn_cast<FutureType>(operands[0].getType()))
+    types.push_back(future.getValue());
   return success();
-}
-
-LogicalResult SendOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyTransfer(*this, symbols);
-}
-
-LogicalResult RecvOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyTransfer(*this, symbols);
 }
 
 LogicalResult RunOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto task = symbols.lookupNearestSymbolFrom<TaskOp>(*this, getTaskAttr());
   if (!task)
     return emitOpError("runs ") << getTaskAttr() << ", which is not a task";
-  // A task that lacks a role is an error of its own.
-  if (getBindings() && getBindings()->size() != task.getNumBoundOperands())
-    return emitOpError("binds ")
-           << getBindings()->size() << " operands, and " << getTaskAttr()
-           << " has " << task.getNumBoundOperands();
+  if (failed(
+          verifyValues(*this, task, getValues().getTypes(), getResultTypes())))
+    return failure();
+  size_t bound =
+      task.getNumBoundOperands() - getValues().size() - getNumResults();
+  if (getAddresses() && getAddresses()->size() != bound)
+    return emitOpError("has ")
+           << getAddresses()->size() << " addresses, and " << getTaskAttr()
+           << " binds " << bound << " operands beside its values";
+  if (getSlots() && getSlots()->size() != getNumResults())
+    return emitOpError("has ") << getSlots()->size() << " slots, and "
+                               << getNumResults() << " results";
   return success();
 }

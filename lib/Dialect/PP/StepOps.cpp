@@ -1,6 +1,6 @@
 //===- StepOps.cpp - A step as a graph of values --------------------------===//
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/TaskValues.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -25,37 +25,57 @@ SmallVector<unsigned> TaskOp::getValueResults() {
                     [&](unsigned i) { return getResultRole(i); });
 }
 
-LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  auto task = symbols.lookupNearestSymbolFrom<TaskOp>(*this, getTaskAttr());
-  if (!task)
-    return emitOpError("calls ") << getTaskAttr() << ", which is not a task";
-  auto expect = [&](StringRef what, ArrayRef<Type> types,
-                    ArrayRef<unsigned> numbers,
-                    TypeRange found) -> LogicalResult {
-    SmallVector<Type> expected;
-    for (unsigned number : numbers)
-      expected.push_back(types[number]);
-    if (TypeRange(expected) == found)
+/// Returns whether values of the step are those of a task, whose signature may
+/// be of buffers.
+static bool areSame(TypeRange values, ArrayRef<Type> task) {
+  return llvm::equal(values, task, [](Type a, Type b) {
+    auto value = cast<ShapedType>(a), of = cast<ShapedType>(b);
+    return value.getShape() == of.getShape() &&
+           value.getElementType() == of.getElementType();
+  });
+}
+
+LogicalResult pp::verifyValues(Operation *op, TaskOp task, TypeRange operands,
+                               TypeRange results) {
+  SmallVector<Type> takes, makes;
+  for (const TaskOperand &operand : task.getBoundOperands())
+    if (isValue(operand.role.getKind()))
+      (operand.isResult ? makes : takes).push_back(operand.type);
+  // Results are arguments of tasks on buffers: the last ones.
+  if (makes.empty() && takes.size() >= results.size() &&
+      task.getNumResults() == 0) {
+    makes.assign(takes.end() - results.size(), takes.end());
+    takes.resize(takes.size() - results.size());
+  }
+  auto expect = [&](StringRef what, TypeRange found,
+                    ArrayRef<Type> expected) -> LogicalResult {
+    if (areSame(found, expected))
       return success();
-    InFlightDiagnostic diag = emitOpError("has ");
+    InFlightDiagnostic diag = op->emitOpError("has ");
     diag << found.size() << " " << what;
     if (!found.empty())
       diag << ", " << found << ",";
-    diag << " and " << getTaskAttr() << " " << expected.size();
+    diag << " and @" << task.getSymName() << " " << expected.size();
     if (!expected.empty())
       diag << ", " << expected;
     return diag;
   };
-  return success(
-      succeeded(expect("operands", task.getArgumentTypes(),
-                       task.getValueArguments(), getOperandTypes())) &&
-      succeeded(expect("results", task.getResultTypes(), task.getValueResults(),
-                       getResultTypes())));
+  return success(succeeded(expect("operands", operands, takes)) &&
+                 succeeded(expect("results", results, makes)));
+}
+
+LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto task = symbols.lookupNearestSymbolFrom<TaskOp>(*this, getTaskAttr());
+  if (!task)
+    return emitOpError("calls ") << getTaskAttr() << ", which is not a task";
+  return verifyValues(*this, task, getOperandTypes(), getResultTypes());
 }
 
 LogicalResult CopyBucketOp::verify() {
   if (getFrom() == getTo())
     return emitOpError("goes from place ") << getFrom() << " to itself";
+  if (getSlot() && (!getGradients() || isa<StepOp>((*this)->getParentOp())))
+    return emitOpError("has a slot, which only gradients of a schedule have");
   if (getGradients() && !getGradientOf())
     return emitOpError("brings gradients back, and does not say of which copy");
   if (!getGradients() && getGradientOf())

@@ -90,14 +90,25 @@ TaskOp buildTask(func::FuncOp entry, OpBuilder &builder) {
   return task.finish();
 }
 
+/// A program that generates is an evaluation of one task.
+void buildStep(TaskOp task, OpBuilder &builder) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto step = StepOp::create(builder, task.getLoc());
+  builder.createBlock(&step.getEvaluation());
+  CallOp::create(builder, task.getLoc(), TypeRange(), task.getSymName(),
+                 ValueRange());
+}
+
 void buildSchedule(TaskOp task, OpBuilder &builder) {
   auto schedule = ScheduleOp::create(builder, task.getLoc(), kOnlyPlace,
                                      /*evaluation=*/true, ArrayRef<int64_t>{},
                                      /*slot_places=*/DenseI64ArrayAttr());
   builder.createBlock(&schedule.getBody());
-  RunOp::create(builder, task.getLoc(), task.getSymName(), /*microbatch=*/0,
-                /*chunk=*/IntegerAttr(),
-                /*bindings=*/ArrayAttr());
+  RunOp::create(builder, task.getLoc(), TypeRange(),
+                FlatSymbolRefAttr::get(task.getSymNameAttr()),
+                builder.getI64IntegerAttr(0), /*chunk=*/IntegerAttr(),
+                /*values=*/ValueRange(), /*addresses=*/ArrayAttr(),
+                /*slots=*/DenseI64ArrayAttr());
 }
 
 struct FormGenerator : pp::impl::FormGeneratorBase<FormGenerator> {
@@ -118,6 +129,7 @@ struct FormGenerator : pp::impl::FormGeneratorBase<FormGenerator> {
     OpBuilder builder(*entry);
     declare(*entry, builder);
     TaskOp task = buildTask(*entry, builder);
+    buildStep(task, builder);
     buildSchedule(task, builder);
     entry->erase();
   }

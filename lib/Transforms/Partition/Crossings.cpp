@@ -42,10 +42,8 @@ private:
   SmallVector<Value> getForwardRoots(StageParts &stage);
   SmallVector<Value> getBackwardRoots(StageParts &stage);
   void findSaved(StageParts &stage);
-  void noteRead(StageParts &stage, Value value);
-  void noteReads(StageParts &stage, const TaskScope &scope,
-                 ArrayRef<Value> roots);
-  void nameExports(int64_t stage, PlaceOp place);
+  void noteRead(Value value);
+  void noteReads(const TaskScope &scope, ArrayRef<Value> roots);
   void splitBackward(StageParts &stage);
   SmallVector<Value> findHandedOn(StageParts &stage);
   ValueSources getSources(ArrayRef<Block *> blocks) {
@@ -98,35 +96,23 @@ void CrossingFinder::findSaved(StageParts &stage) {
   backward.saved = chooseSaved(needs.taken, recompute, getSources(blocks));
 }
 
-/// Notes that a task of `stage` takes `value`, so that some region must export
-/// it. The value of a copy is exported by the region that yields it, even if
-/// that region only passes it on.
-void CrossingFinder::noteRead(StageParts &stage, Value value) {
+/// Notes that a task takes `value`, so that some region must export it. The
+/// value of a copy is exported by the region that yields it, even if that
+/// region only passes it on.
+void CrossingFinder::noteRead(Value value) {
   auto copy = value.getDefiningOp<CopyOp>();
   if (!copy) {
     crossings.exports[value.getParentBlock()].insert(value);
     return;
   }
-  crossings.readers[copy].push_back(stage.stage);
   crossings.exports[parts.getSender(copy)].insert(throughPlace(copy.getX()));
 }
 
-void CrossingFinder::noteReads(StageParts &stage, const TaskScope &scope,
-                               ArrayRef<Value> roots) {
+void CrossingFinder::noteReads(const TaskScope &scope, ArrayRef<Value> roots) {
   TaskNeeds needs;
   needs.add(roots, scope, shared);
   for (Value value : needs.taken)
-    noteRead(stage, value);
-}
-
-void CrossingFinder::nameExports(int64_t stage, PlaceOp place) {
-  Block *block = &place.getBody().front();
-  llvm::SetVector<Value> &values = crossings.exports[block];
-  sortByPosition(parts.entry, values);
-  StringRef kind = place.getBackward() ? ".g" : ".v";
-  for (auto [i, value] : llvm::enumerate(values))
-    crossings.names[{block, value}] =
-        ("s" + Twine(stage) + kind + Twine(i)).str();
+    noteRead(value);
 }
 
 /// Returns the values that the weight part takes. A value is computed again
@@ -163,11 +149,6 @@ void CrossingFinder::splitBackward(StageParts &stage) {
   backward.weights =
       findWeightPart(*body, crossings.exports[body].getArrayRef());
   backward.handedOn = findHandedOn(stage);
-  for (auto [i, value] : llvm::enumerate(backward.handedOn)) {
-    std::string &name = crossings.names[{body, value}];
-    if (name.empty())
-      name = ("s" + Twine(stage.stage) + ".w" + Twine(i)).str();
-  }
 }
 
 /// Goes from the last task of a step to the first, so that everything that a
@@ -177,20 +158,17 @@ Crossings CrossingFinder::find(bool splitsBackward) {
     if (stage.backward) {
       findSaved(stage);
       for (Value value : crossings.backwards[stage.stage].saved)
-        noteRead(stage, value);
+        noteRead(value);
     }
   for (StageParts &stage : parts.stages)
     if (stage.evaluation)
       noteReads(
-          stage,
           getLossScope(parts, stage, crossings.backwards[stage.stage].saved),
           parts.loss);
   for (StageParts &stage : llvm::reverse(parts.stages))
-    noteReads(stage, getForwardScope(parts, stage), getForwardRoots(stage));
-  for (StageParts &stage : parts.stages)
-    for (PlaceOp place : {stage.forward, stage.backward})
-      if (place)
-        nameExports(stage.stage, place);
+    noteReads(getForwardScope(parts, stage), getForwardRoots(stage));
+  for (auto &[block, values] : crossings.exports)
+    sortByPosition(parts.entry, values);
   for (StageParts &stage : parts.stages)
     if (stage.backward && splitsBackward)
       this->splitBackward(stage);

@@ -22,11 +22,6 @@ struct BackwardCrossings {
   SmallVector<Value> handedOn;
 };
 
-/// Returns the name of a copy's transfer, "x0".
-inline std::string spellTransfer(int64_t copy) {
-  return "x" + std::to_string(copy);
-}
-
 /// The values that the tasks of an entry hand to one another.
 struct Crossings {
   /// By stage; empty where nothing learns.
@@ -34,17 +29,6 @@ struct Crossings {
   /// For each region of a stage, the values that other tasks read, in program
   /// order. Several regions may pass on one value.
   DenseMap<Block *, llvm::SetVector<Value>> exports;
-  /// For each copy that is read, the stages that read it.
-  DenseMap<Value, SmallVector<int64_t>> readers;
-  /// The names, unique in the module, of the values that a region hands on:
-  /// "s0.v1" for the forward of stage 0, "s0.g1" for its backward, "s0.w1" if
-  /// the value goes from the input part to the weight part only.
-  DenseMap<std::pair<Block *, Value>, std::string> names;
-
-  RoleAttr getSavedRole(Block *block, Value value) const {
-    return RoleAttr::get(value.getContext(), RoleKind::Saved,
-                         names.lookup({block, value}));
-  }
 };
 
 /// Decides which values cross. `marked` are the values worth keeping where

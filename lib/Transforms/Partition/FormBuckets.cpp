@@ -18,6 +18,7 @@
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/Shardings.h"
+#include "ppopt/Analysis/StepCopies.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Partition/OptimizerStep.h"
@@ -191,6 +192,11 @@ LogicalResult checkStage(BucketOp bucket, PlanOp plan) {
             "or --zero 1";
 }
 
+/// Returns the block of a region of the step, which may be empty yet.
+Block *getBlock(Region &region) {
+  return region.empty() ? &region.emplaceBlock() : &region.front();
+}
+
 struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
   using FormBucketsBase::FormBucketsBase;
 
@@ -203,7 +209,14 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
       return;
     OpBuilder builder(*tasks.begin());
     SmallVector<BucketOp> buckets = formBuckets(*plan, builder);
-    builder.setInsertionPointToEnd(getOperation().getBody());
+    StepOp step = findStep(getOperation());
+    if (!step) {
+      getOperation().emitError("has tasks, and no pp.step that calls them");
+      return signalPassFailure();
+    }
+    for (const auto &[id, copy] : StepCopies(getOperation()))
+      nextCopy = id + 1;
+    builder.setInsertionPoint(step);
     std::map<int64_t, SmallVector<BucketOp>> updatedBy;
     for (BucketOp bucket : buckets) {
       if (failed(checkStage(bucket, *plan)) ||
@@ -212,7 +225,7 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
       for (int64_t place : bucket.getUpdatePlaces())
         updatedBy[place].push_back(bucket);
       if (bucket.getBorrowed())
-        lend(bucket, builder);
+        lend(bucket, step, builder);
     }
     std::optional<TaskOperand> loss;
     SmallVector<TaskOperand> counts;
@@ -238,16 +251,23 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
       for (BucketOp bucket : updated)
         buildUpdateTask(*plan, place, bucket, builder);
     }
+    callEnd(step);
   }
 
 private:
   void findDeciding(std::optional<TaskOperand> &loss,
                     SmallVectorImpl<TaskOperand> &counts);
-  void lend(BucketOp bucket, OpBuilder &builder);
-  int64_t findFirstStage(int64_t place);
+  void lend(BucketOp bucket, StepOp step, OpBuilder &builder);
+  void callEnd(StepOp step);
   llvm::StringMap<Gradient> findGradients();
   LogicalResult checkChunks(BucketOp bucket, PlanOp plan);
   SmallVector<BucketOp> formBuckets(PlanOp plan, OpBuilder &builder);
+
+  int64_t nextCopy = 0;
+  /// The gradients that come back of each borrowed bucket, and the tasks that
+  /// add them.
+  DenseMap<Operation *, SmallVector<Value>> returned;
+  SmallVector<std::pair<TaskOp, Operation *>> collects;
 };
 
 /// Finds the loss, which some task adds to, and the counts.
@@ -263,37 +283,44 @@ void FormBuckets::findDeciding(std::optional<TaskOperand> &loss,
     }
 }
 
-/// Returns the first stage of a place; every place has one.
-int64_t FormBuckets::findFirstStage(int64_t place) {
-  std::optional<int64_t> first;
-  for (auto task : getOperation().getOps<TaskOp>())
-    if (task.getPlace() == place && task.getStage() != TaskOp::kNoStage)
-      first = std::min(first.value_or(task.getStage()), task.getStage());
-  return *first;
+/// Copies the parameters to each borrower and the gradients back, to a task
+/// that adds them.
+void FormBuckets::lend(BucketOp bucket, StepOp step, OpBuilder &builder) {
+  int64_t owner = bucket.getPlaces().front();
+  auto type =
+      RankedTensorType::get({bucket.getElements()}, getGradType(bucket));
+  auto begin = OpBuilder::atBlockEnd(getBlock(step.getBegin()));
+  auto end = OpBuilder::atBlockEnd(getBlock(step.getEnd()));
+  SmallVector<Value> &back = returned[bucket];
+  for (int64_t place : bucket.getBorrowers()) {
+    int64_t id = nextCopy++;
+    CopyBucketOp::create(begin, bucket.getLoc(), TypeRange(),
+                         bucket.getSymName(), owner, place, id,
+                         /*gradient_of=*/IntegerAttr(),
+                         /*slot=*/IntegerAttr());
+    auto copy = CopyBucketOp::create(end, bucket.getLoc(), TypeRange(type),
+                                     bucket.getSymName(), place, owner,
+                                     nextCopy++, builder.getI64IntegerAttr(id),
+                                     /*slot=*/IntegerAttr());
+    back.push_back(copy.getGradients());
+  }
+  collects.push_back(
+      {buildCollectTask(bucket, back.size(), type, builder), bucket});
 }
 
-/// Adds the transfers of the parameters to each borrower and of the gradients
-/// back.
-void FormBuckets::lend(BucketOp bucket, OpBuilder &builder) {
-  StringRef name = bucket.getSymName();
-  int64_t owner = bucket.getPlaces().front();
-  int64_t ownerStage = findFirstStage(owner);
-  int64_t elements = bucket.getElements();
-  auto type = RankedTensorType::get({elements}, bucket.getType());
-  auto gradType = RankedTensorType::get({elements}, getGradType(bucket));
-  SmallVector<TransferOp> back;
-  for (int64_t place : bucket.getBorrowers()) {
-    int64_t stage = findFirstStage(place);
-    std::string to = (name + "_to_" + Twine(place)).str();
-    TransferOp::create(builder, bucket.getLoc(), to, name, owner, place,
-                       ownerStage, stage, type, /*requires_grad=*/true,
-                       FlatSymbolRefAttr(), /*step=*/true);
-    back.push_back(TransferOp::create(
-        builder, bucket.getLoc(), (name + "_from_" + Twine(place)).str(), name,
-        place, owner, stage, ownerStage, gradType, /*requires_grad=*/false,
-        FlatSymbolRefAttr::get(builder.getContext(), to), /*step=*/true));
-  }
-  buildCollectTask(bucket, back, builder);
+/// Calls what a step ends with: all tasks of one kind before those of the next.
+void FormBuckets::callEnd(StepOp step) {
+  auto builder = OpBuilder::atBlockEnd(getBlock(step.getEnd()));
+  auto call = [&](TaskOp task, ValueRange operands) {
+    CallOp::create(builder, task.getLoc(), TypeRange(), task.getSymName(),
+                   operands);
+  };
+  for (auto [task, bucket] : collects)
+    call(task, returned[bucket]);
+  for (TaskKind kind : {TaskKind::Norm, TaskKind::Decide, TaskKind::Update})
+    for (auto task : getOperation().getOps<TaskOp>())
+      if (task.getKind() == kind)
+        call(task, {});
 }
 
 llvm::StringMap<Gradient> FormBuckets::findGradients() {

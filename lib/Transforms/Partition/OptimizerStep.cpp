@@ -234,22 +234,18 @@ void pp::buildDecideTask(PlanOp plan, int64_t place, const TaskOperand &loss,
   task.finish();
 }
 
-void pp::buildCollectTask(BucketOp bucket, ArrayRef<TransferOp> transfers,
-                          OpBuilder &builder) {
+TaskOp pp::buildCollectTask(BucketOp bucket, unsigned count, Type type,
+                            OpBuilder &builder) {
   int64_t owner = bucket.getPlaces().front();
   std::string name =
       "p" + std::to_string(owner) + "_C_" + bucket.getSymName().str();
   TaskBuilder task(builder, name, TaskKind::Collect, TaskOp::kNoStage, owner,
                    bucket.getLoc());
-  auto role = [&](RoleKind kind, StringRef of) {
-    return RoleAttr::get(builder.getContext(), kind, of);
-  };
-  for (TransferOp transfer : transfers)
-    task.accumulate(
-        role(RoleKind::GradRange, bucket.getSymName()),
-        task.addArgument(role(RoleKind::Received, transfer.getSymName()),
-                         transfer.getType(), bucket.getLoc()));
-  task.finish();
+  auto sum = RoleAttr::get(builder.getContext(), RoleKind::GradRange,
+                           bucket.getSymName());
+  for (unsigned i = 0; i < count; ++i)
+    task.accumulate(sum, task.addArgument(RoleAttr(), type, bucket.getLoc()));
+  return task.finish();
 }
 
 void pp::buildUpdateTask(PlanOp plan, int64_t place, BucketOp bucket,

@@ -33,11 +33,12 @@ static void buildPrologue(const TaskSources &sources, int64_t place,
   TaskBuilder task(builder, name, TaskKind::Prologue, TaskOp::kNoStage, place,
                    sources.parts.entry->getLoc());
   TaskScope everything{throughCopies, [](Value) { return true; }};
-  TaskCloner cloner(task, everything, sources.shared, sources.crossings);
+  TaskCloner cloner(task, everything, sources.shared);
   for (BatchSumOp sum : sums)
     task.accumulate(sources.shared.getRole(sum), cloner.get(sum.getPartial()),
                     getShardingAttr(sum.getPartial()));
   TaskOp made = task.finish();
+  sources.calls.push_back({made, nullptr, {}, {}});
   // The schedule's check of counts needs to know which sums count targets. The
   // task's checks of ids come after them.
   for (auto [i, sum] : llvm::enumerate(sums))

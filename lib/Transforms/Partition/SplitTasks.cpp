@@ -4,13 +4,13 @@
 // backward region where something learns, and copies between them. After:
 // declarations of the parameters; tasks whose signatures name everything that
 // they need, sS_F and sS_B of stage S (or sS_I and sS_W if the schedule splits
-// the backward) and pP_P if place P sums inputs over the batch; a pp.transfer
-// for each copy.
+// the backward) and pP_P if place P sums inputs over the batch; and pp.step,
+// which calls them on values, with the copies.
 //
 // Pure functions decide: BatchSums which sums prologues compute, Crossings
 // which values tasks hand to one another (SavedValues what is saved of the
 // forward, WeightPart how a backward is split). Then Prologues and StageTasks
-// build the tasks.
+// build the tasks, and StepWriter the step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,35 +79,6 @@ void declareParameters(EntryParts &parts, OpBuilder &builder) {
   }
 }
 
-/// Declares a transfer for each copy that is read.
-void declareTransfers(EntryParts &parts, const Crossings &crossings,
-                      OpBuilder &builder) {
-  auto isRead = [&](CopyOp copy) { return crossings.readers.contains(copy); };
-  DenseSet<int64_t> withGradient;
-  for (CopyOp copy : parts.copies)
-    if (copy.getGradientOf() && isRead(copy))
-      withGradient.insert(*copy.getGradientOf());
-  for (CopyOp copy : llvm::make_filter_range(parts.copies, isRead)) {
-    Block *sender = parts.getSender(copy);
-    SmallVector<int64_t> readers = crossings.readers.lookup(copy);
-    FlatSymbolRefAttr gradientOf;
-    int64_t first = *llvm::min_element(readers);
-    if (std::optional<int64_t> id = copy.getGradientOf()) {
-      gradientOf =
-          FlatSymbolRefAttr::get(builder.getContext(), spellTransfer(*id));
-      first = *llvm::max_element(readers);
-    }
-    auto transfer = TransferOp::create(
-        builder, copy.getLoc(), spellTransfer(copy.getId()),
-        crossings.getSavedRole(sender, throughPlace(copy.getX())).getName(),
-        copy.getFrom(), copy.getTo(), parts.getStageOf(sender)->stage, first,
-        copy.getType(), withGradient.contains(copy.getId()), gradientOf,
-        /*step=*/false);
-    if (ShardingAttr sharding = getShardingAttr(copy))
-      transfer->setAttr(kShardingAttr, sharding);
-  }
-}
-
 struct SplitTasks : pp::impl::SplitTasksBase<SplitTasks> {
   void runOnOperation() override {
     FailureOr<func::FuncOp> entry = findEntry(getOperation());
@@ -125,14 +96,15 @@ struct SplitTasks : pp::impl::SplitTasksBase<SplitTasks> {
 
     OpBuilder builder(*entry);
     declareParameters(*parts, builder);
-    TaskSources sources{*parts, sums, shared, crossings};
+    SmallVector<TaskCall> calls;
+    TaskSources sources{*parts, sums, shared, crossings, calls};
     buildPrologues(sources, builder);
     for (StageParts &stage : parts->stages)
       buildForward(sources, stage, builder);
     for (StageParts &stage : llvm::reverse(parts->stages))
       if (stage.backward)
         buildBackward(sources, stage, builder);
-    declareTransfers(*parts, crossings, builder);
+    buildStep(*parts, calls, builder);
     entry->erase();
   }
 };

@@ -36,30 +36,32 @@ static TaskBuilder beginTask(const TaskSources &sources,
 
 static void buildLoss(const TaskSources &sources, StageParts &stage,
                       OpBuilder &builder) {
-  auto &[parts, sums, shared, crossings] = sources;
+  auto &[parts, sums, shared, crossings, calls] = sources;
   TaskBuilder task =
       beginTask(sources, stage, "L", TaskKind::Loss, stage.evaluation, builder);
   ArrayRef<Value> saved = crossings.backwards[stage.stage].saved;
-  TaskCloner cloner(task, getLossScope(parts, stage, saved), shared, crossings);
+  TaskCloner cloner(task, getLossScope(parts, stage, saved), shared);
   task.accumulate(getLossRole(builder.getContext()), cloner.get(parts.loss),
                   getLossSharding(parts));
-  task.finish();
+  calls.push_back(
+      {task.finish(), nullptr, llvm::to_vector(cloner.getTaken()), {}});
 }
 
 void pp::buildForward(const TaskSources &sources, StageParts &stage,
                       OpBuilder &builder) {
-  auto &[parts, sums, shared, crossings] = sources;
+  auto &[parts, sums, shared, crossings, calls] = sources;
   Block *block = stage.getForwardBlock();
   TaskBuilder task =
       beginTask(sources, stage, "F", TaskKind::Forward, stage.forward, builder);
-  TaskCloner cloner(task, getForwardScope(parts, stage), shared, crossings);
+  TaskCloner cloner(task, getForwardScope(parts, stage), shared);
   if (parts.makesLoss(stage))
     task.accumulate(getLossRole(builder.getContext()), cloner.get(parts.loss),
                     getLossSharding(parts));
-  for (Value value : crossings.exports.lookup(block))
-    task.addResult(crossings.getSavedRole(block, value), cloner.get(value),
-                   getShardingAttr(value));
-  task.finish();
+  SmallVector<Value> makes(crossings.exports.lookup(block).getArrayRef());
+  for (Value value : makes)
+    task.addResult(RoleAttr(), cloner.get(value), getShardingAttr(value));
+  calls.push_back(
+      {task.finish(), block, llvm::to_vector(cloner.getTaken()), makes});
   if (stage.evaluation)
     buildLoss(sources, stage, builder);
 }
@@ -105,12 +107,11 @@ static Value getShare(TaskBuilder &task, TaskCloner &cloner, AddGradOp add) {
 
 static void buildPart(const TaskSources &sources, StageParts &stage,
                       const BackwardPart &part, OpBuilder &builder) {
-  auto &[parts, sums, shared, crossings] = sources;
+  auto &[parts, sums, shared, crossings, calls] = sources;
   Block *body = stage.getBackwardBlock();
   TaskBuilder task = beginTask(sources, stage, part.suffix, part.kind,
                                stage.backward, builder);
-  TaskCloner cloner(task, getBackwardScope(parts, stage, part.taken), shared,
-                    crossings);
+  TaskCloner cloner(task, getBackwardScope(parts, stage, part.taken), shared);
   AddedGradients gradients(*body);
   for (Operation *op : part.ops) {
     // A view is computed where it is read: it may need a layer to be computed
@@ -136,10 +137,11 @@ static void buildPart(const TaskSources &sources, StageParts &stage,
   if (part.kind != TaskKind::BackwardWeight)
     results.insert_range(crossings.exports.lookup(body));
   for (Value value : results)
-    task.addResult(crossings.getSavedRole(body, value), cloner.get(value),
-                   getShardingAttr(value));
+    task.addResult(RoleAttr(), cloner.get(value), getShardingAttr(value));
   double recomputed = countRecomputed(cloner.getOnDemand());
   TaskOp made = task.finish();
+  calls.push_back({made, body, llvm::to_vector(cloner.getTaken()),
+                   llvm::to_vector(results)});
   if (recomputed > 0)
     made->setAttr(kRecomputedAttr,
                   builder.getI64IntegerAttr(static_cast<int64_t>(recomputed)));

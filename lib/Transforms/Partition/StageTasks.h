@@ -3,16 +3,19 @@
 #ifndef PPOPT_LIB_TRANSFORMS_PARTITION_STAGETASKS_H
 #define PPOPT_LIB_TRANSFORMS_PARTITION_STAGETASKS_H
 
+#include "StepWriter.h"
 #include "TaskCloner.h"
 
 namespace mlir::pp {
 
-/// The inputs of task building; none of them is changed.
+/// The inputs of task building, none of which is changed, and the calls of what
+/// is built.
 struct TaskSources {
   EntryParts &parts;
   const BatchSums &sums;
   const SharedValues &shared;
   const Crossings &crossings;
+  SmallVector<TaskCall> &calls;
 };
 
 /// Builds the tasks p0_P, p0_P1, …, p1_P, … that sum over the batch.

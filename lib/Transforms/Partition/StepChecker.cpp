@@ -2,63 +2,43 @@
 
 #include "StepChecker.h"
 
+#include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Analysis/Shardings.h"
+
 using namespace mlir;
 using namespace mlir::pp;
 
-StepChecker::StepChecker(ModuleOp module) : module(module) {
+StepChecker::StepChecker(ModuleOp module, int64_t places)
+    : module(module), places(places) {
   for (auto task : module.getOps<TaskOp>())
     tasks[task.getSymName()] = task;
-  for (auto transfer : module.getOps<TransferOp>())
-    transfers[transfer.getSymName()] = transfer;
+  for (auto bucket : module.getOps<BucketOp>())
+    buckets[bucket.getSymName()] = bucket;
 }
 
-int64_t StepChecker::getPlace(Value value) const {
-  Operation *op = value.getDefiningOp();
-  if (auto copy = dyn_cast<CopyOp>(op))
-    return copy.getTo();
-  if (auto copy = dyn_cast<CopyBucketOp>(op))
-    return copy.getTo();
-  return tasks.lookup(cast<CallOp>(op).getTask()).getPlace();
-}
-
-void StepChecker::note(CallOp call, TaskOp task) {
-  for (auto [number, result] :
-       llvm::zip(task.getValueResults(), call.getResults()))
-    saved[result] = task.getResultRole(number);
-}
-
-/// Returns whether a call makes the value as the saved value of that name.
-bool StepChecker::isSavedAs(Value value, StringRef name) const {
-  RoleAttr role = saved.lookup(value);
-  return role && role.getName() == name;
-}
-
-bool StepChecker::isBroughtBy(Value value, TransferOp transfer) const {
-  if (auto bucket = value.getDefiningOp<CopyBucketOp>())
-    return transfer.getStep() && bucket.getBucket() == transfer.getValue() &&
-           bucket.getFrom() == transfer.getFrom() &&
-           bucket.getTo() == transfer.getTo();
-  auto copy = value.getDefiningOp<CopyOp>();
-  return copy && !transfer.getStep() && copy.getFrom() == transfer.getFrom() &&
-         copy.getTo() == transfer.getTo() &&
-         isSavedAs(copy.getX(), transfer.getValue());
+static void spell(InFlightDiagnostic &diag, ShardingAttr sharding) {
+  if (sharding)
+    diag << sharding;
+  else
+    diag << "the same on all ranks";
 }
 
 LogicalResult StepChecker::checkOperand(CallOp call, TaskOp task,
                                         unsigned argument, Value operand) {
-  RoleAttr role = task.getArgRole(argument);
-  TransferOp transfer = transfers.lookup(role.getName());
-  bool isRight = role.getKind() == RoleKind::Saved
-                     ? isSavedAs(operand, role.getName())
-                     : transfer && isBroughtBy(operand, transfer);
-  if (!isRight)
+  const Known &value = known[operand];
+  if (value.place != task.getPlace())
     return call.emitOpError("gives ")
-           << call.getTaskAttr() << " another value than " << role;
-  if (getPlace(operand) == task.getPlace())
+           << call.getTaskAttr() << ", on place " << task.getPlace()
+           << ", a value of place " << value.place;
+  auto taken = task.getArgAttrOfType<ShardingAttr>(argument, kShardingAttr);
+  if (taken == value.sharding)
     return success();
-  return call.emitOpError("gives ")
-         << call.getTaskAttr() << ", on place " << task.getPlace()
-         << ", a value of place " << getPlace(operand);
+  InFlightDiagnostic diag = call.emitOpError("gives ")
+                            << call.getTaskAttr() << " a value that is ";
+  spell(diag, value.sharding);
+  diag << ", and the task takes ";
+  spell(diag, taken);
+  return diag;
 }
 
 LogicalResult StepChecker::check(CallOp call, ArrayRef<TaskKind> kinds) {
@@ -72,17 +52,78 @@ LogicalResult StepChecker::check(CallOp call, ArrayRef<TaskKind> kinds) {
        llvm::zip(task.getValueArguments(), call.getValues()))
     if (failed(checkOperand(call, task, argument, operand)))
       return failure();
-  note(call, task);
+  for (auto [number, result] :
+       llvm::zip(task.getValueResults(), call.getResults()))
+    known[result] = {task.getPlace(), task.getResultAttrOfType<ShardingAttr>(
+                                          number, kShardingAttr)};
+  return success();
+}
+
+LogicalResult StepChecker::checkPlaces(Operation *copy, int64_t from,
+                                       int64_t to) {
+  for (int64_t place : {from, to})
+    if (place < 0 || place >= places)
+      return copy->emitOpError("is on place ")
+             << place << ", and the plan has " << places;
+  return success();
+}
+
+LogicalResult StepChecker::check(CopyOp copy) {
+  if (failed(checkPlaces(copy, copy.getFrom(), copy.getTo())))
+    return failure();
+  Known value = known[copy.getX()];
+  if (value.place != copy.getFrom())
+    return copy.emitOpError("copies from place ")
+           << copy.getFrom() << " a value of place " << value.place;
+  if (copy->use_empty())
+    return copy.emitOpError("brings a value that nothing reads");
+  known[copy] = {copy.getTo(), value.sharding};
+  return success();
+}
+
+/// Checks that a bucket's parameters go to a place that borrows it, or its
+/// gradients come back to a task that adds them.
+LogicalResult StepChecker::check(CopyBucketOp copy) {
+  if (failed(checkPlaces(copy, copy.getFrom(), copy.getTo())))
+    return failure();
+  bool isGradient = copy.getGradientOf().has_value();
+  int64_t owner = copy.getFrom(), borrower = copy.getTo();
+  if (isGradient)
+    std::swap(owner, borrower);
+  BucketOp bucket = buckets.lookup(copy.getBucket());
+  if (bucket.getPlaces().front() != owner ||
+      !llvm::is_contained(bucket.getBorrowers(), borrower))
+    return copy.emitOpError("is of ")
+           << copy.getBucketAttr() << ", which place " << borrower
+           << " does not borrow from place " << owner;
+  if (!isGradient)
+    return success();
+  auto type =
+      RankedTensorType::get({bucket.getElements()}, getGradType(bucket));
+  if (copy.getGradients().getType() != type)
+    return copy.emitOpError("brings ") << copy.getGradients().getType()
+                                       << ", and the gradients are " << type;
+  if (copy->use_empty())
+    return copy.emitOpError("brings gradients that no task adds");
+  known[copy.getGradients()] = {copy.getTo(), ShardingAttr()};
   return success();
 }
 
 LogicalResult StepChecker::checkRegion(Region &region,
                                        ArrayRef<TaskKind> kinds) {
   called.clear();
-  saved.clear();
-  for (auto call : region.getOps<CallOp>())
-    if (failed(check(call, kinds)))
+  known.clear();
+  for (Operation &op : region.getOps()) {
+    LogicalResult result = success();
+    if (auto call = dyn_cast<CallOp>(op))
+      result = check(call, kinds);
+    else if (auto copy = dyn_cast<CopyOp>(op))
+      result = check(copy);
+    else
+      result = check(cast<CopyBucketOp>(op));
+    if (failed(result))
       return failure();
+  }
   for (auto task : module.getOps<TaskOp>())
     if (llvm::is_contained(kinds, task.getKind()) && !called.contains(task))
       return task.emitOpError("is not called by the step");
@@ -94,12 +135,19 @@ LogicalResult StepChecker::check(StepOp step) {
   auto checkAll = [&](Region &region, ArrayRef<Kind> kinds) {
     return succeeded(checkRegion(region, kinds));
   };
-  return success(checkAll(step.getPrologue(), {Kind::Prologue}) &&
-                 checkAll(step.getBegin(), {}) &&
-                 checkAll(step.getMicrobatch(),
-                          {Kind::Forward, Kind::Backward, Kind::BackwardInput,
-                           Kind::BackwardWeight}) &&
-                 checkAll(step.getEvaluation(), {Kind::Forward, Kind::Loss}) &&
-                 checkAll(step.getEnd(), {Kind::Collect, Kind::Norm,
-                                          Kind::Decide, Kind::Update}));
+  // A program that generates has an evaluation alone.
+  bool trains =
+      !step.getMicrobatch().empty() ||
+      llvm::any_of(module.getOps<TaskOp>(), [](TaskOp task) {
+        return task.getKind() != Kind::Forward && task.getKind() != Kind::Loss;
+      });
+  return success(
+      checkAll(step.getPrologue(), {Kind::Prologue}) &&
+      checkAll(step.getBegin(), {}) &&
+      (!trains || checkAll(step.getMicrobatch(),
+                           {Kind::Forward, Kind::Backward, Kind::BackwardInput,
+                            Kind::BackwardWeight})) &&
+      checkAll(step.getEvaluation(), {Kind::Forward, Kind::Loss}) &&
+      checkAll(step.getEnd(),
+               {Kind::Collect, Kind::Norm, Kind::Decide, Kind::Update}));
 }

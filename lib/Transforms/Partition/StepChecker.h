@@ -10,28 +10,37 @@
 
 namespace mlir::pp {
 
-/// Checks that a step calls each task once where its kind belongs, on values of
-/// the task's place that are what the task's roles and the transfers name.
+/// Checks that a step calls each task once where its kind belongs; that a call
+/// takes values of its task's place, cut over the ranks as the task takes them;
+/// that copies go between places of the plan, from the one that makes the
+/// value; and that buckets are lent to places that borrow them, whose gradients
+/// come back to be added.
 class StepChecker {
 public:
-  explicit StepChecker(ModuleOp module);
+  StepChecker(ModuleOp module, int64_t places);
   LogicalResult check(StepOp step);
 
 private:
+  /// Where a value is, and how it is cut (null: the same on all ranks).
+  struct Known {
+    int64_t place = 0;
+    ShardingAttr sharding;
+  };
+
   LogicalResult checkRegion(Region &region, ArrayRef<TaskKind> kinds);
   LogicalResult check(CallOp call, ArrayRef<TaskKind> kinds);
+  LogicalResult check(CopyOp copy);
+  LogicalResult check(CopyBucketOp copy);
+  LogicalResult checkPlaces(Operation *copy, int64_t from, int64_t to);
   LogicalResult checkOperand(CallOp call, TaskOp task, unsigned argument,
                              Value operand);
-  void note(CallOp call, TaskOp task);
-  bool isSavedAs(Value value, StringRef name) const;
-  bool isBroughtBy(Value value, TransferOp transfer) const;
-  int64_t getPlace(Value value) const;
 
   ModuleOp module;
+  int64_t places;
   llvm::StringMap<TaskOp> tasks;
-  llvm::StringMap<TransferOp> transfers;
-  DenseSet<Operation *> called;    ///< tasks of the region
-  DenseMap<Value, RoleAttr> saved; ///< what its calls make
+  llvm::StringMap<BucketOp> buckets;
+  DenseSet<Operation *> called; ///< tasks of the region
+  DenseMap<Value, Known> known; ///< of the region
 };
 
 } // namespace mlir::pp

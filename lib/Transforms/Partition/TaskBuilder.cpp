@@ -139,7 +139,8 @@ TaskOp TaskBuilder::finish() {
     SmallVector<Attribute> attrs;
     for (auto [role, sharding] : llvm::zip(roles, shardings)) {
       NamedAttrList list;
-      list.append(kRoleAttr, role);
+      if (role)
+        list.append(kRoleAttr, role);
       if (sharding)
         list.append(kShardingAttr, sharding);
       attrs.push_back(list.getDictionary(task.getContext()));

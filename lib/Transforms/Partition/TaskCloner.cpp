@@ -38,12 +38,11 @@ Value TaskCloner::get(Value outer) {
   if (RoleAttr role = shared.getRole(value))
     return getArgument(role, value);
   if (scope.isTaken(value)) {
-    auto copy = value.getDefiningOp<CopyOp>();
-    return getArgument(
-        copy ? RoleAttr::get(value.getContext(), RoleKind::Received,
-                             spellTransfer(copy.getId()))
-             : crossings.getSavedRole(value.getParentBlock(), value),
-        value);
+    taken.push_back(value);
+    Value argument = task.addArgument(RoleAttr(), value.getType(),
+                                      value.getLoc(), getShardingAttr(value));
+    task.map(value, argument);
+    return argument;
   }
   Operation *op = value.getDefiningOp();
   clone(op);

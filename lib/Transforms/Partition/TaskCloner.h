@@ -13,10 +13,8 @@ namespace mlir::pp {
 /// says the task computes, and adds arguments for other values.
 class TaskCloner {
 public:
-  TaskCloner(TaskBuilder &task, TaskScope scope, const SharedValues &shared,
-             const Crossings &crossings)
-      : task(task), scope(std::move(scope)), shared(shared),
-        crossings(crossings) {}
+  TaskCloner(TaskBuilder &task, TaskScope scope, const SharedValues &shared)
+      : task(task), scope(std::move(scope)), shared(shared) {}
 
   /// Returns the value in the task: an argument, an earlier clone, or a new
   /// clone of the op and of the ops that it needs.
@@ -25,6 +23,9 @@ public:
   void clone(Operation *op);
   /// Returns the ops that were cloned because their result was needed.
   ArrayRef<Operation *> getOnDemand() const { return onDemand; }
+  /// Returns the values that other tasks hand to it, in the order of its
+  /// arguments.
+  ArrayRef<Value> getTaken() const { return taken; }
 
 private:
   Value getSum(BatchSumOp sum);
@@ -33,8 +34,8 @@ private:
   TaskBuilder &task;
   TaskScope scope;
   const SharedValues &shared;
-  const Crossings &crossings;
   SmallVector<Operation *> onDemand;
+  SmallVector<Value> taken;
 };
 
 } // namespace mlir::pp

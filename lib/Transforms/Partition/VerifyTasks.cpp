@@ -1,10 +1,9 @@
 //===- VerifyTasks.cpp - Checks the contract between tasks ----------------===//
 //
 // The contract of phase `partitioned`. Changes nothing. Each place can supply
-// what its tasks take: values saved by tasks of the place, transfers to it,
-// parameters and buckets that it holds, declared inputs, counts that a prologue
-// computes. A transfer sends a value that its place makes; it requires a
-// gradient if and only if one comes back.
+// the state that its tasks take: parameters and buckets that it holds, declared
+// inputs, counts that a prologue computes. StepChecker checks the values that
+// tasks hand to one another.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,11 +13,10 @@
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/Shardings.h"
+#include "ppopt/Analysis/StepCopies.h"
 #include "ppopt/Analysis/TaskCollectives.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Partition/Passes.h"
-
-#include "llvm/ADT/StringSet.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_VERIFYTASKS
@@ -30,11 +28,11 @@ using namespace mlir::pp;
 
 namespace {
 
-/// What a value is where a task makes it or takes it. Equal local shapes may be
-/// parts of different wholes.
+/// What state is to a task. Equal local shapes may be parts of different
+/// wholes.
 struct Contract {
   Type type;
-  ShardingAttr sharding; ///< null if the value is the same on all ranks
+  ShardingAttr sharding; ///< null if it is the same on all ranks
 };
 
 class TaskChecker {
@@ -46,7 +44,7 @@ public:
 
 private:
   LogicalResult index();
-  LogicalResult checkResult(TaskOp task, RoleAttr role, const Contract &made);
+  LogicalResult checkResult(TaskOp task, RoleAttr role);
   LogicalResult check(TaskOp task);
   LogicalResult checkArgument(TaskOp task, RoleAttr role,
                               const Contract &taken);
@@ -55,10 +53,6 @@ private:
   LogicalResult checkRange(TaskOp task, RoleAttr role, Type type);
   LogicalResult checkCollectives(TaskOp task);
   LogicalResult checkGroup(CollectiveOpInterface op, int64_t place);
-  LogicalResult check(TransferOp transfer);
-  LogicalResult checkValue(TransferOp transfer);
-  LogicalResult checkGradient(TransferOp transfer);
-  LogicalResult checkLoan(TransferOp transfer);
   LogicalResult checkPlace(Operation *op, int64_t place) {
     if (place >= 0 && place < places)
       return success();
@@ -81,22 +75,13 @@ private:
         succeeded(expectSharding(op, role, found.sharding, expected.sharding)));
   }
 
-  /// A saved value: the task that makes it, and as what.
-  struct Made {
-    TaskOp task;
-    Contract contract;
-  };
-
   ModuleOp module;
   PlanOp plan;
   int64_t places;
-  llvm::StringSet<> received; ///< transfers that some task reads
-  llvm::StringMap<Made> saved;
   llvm::StringMap<TaskOp> globals;
   /// The tasks that compute fields of the step state, by place.
   DenseMap<std::pair<int64_t, Attribute>, TaskOp> decided;
   llvm::StringMap<ShardingAttr> added; ///< what tasks add to gradients
-  llvm::StringMap<TransferOp> transfers, gradients; // by gradient_of
   llvm::StringMap<ParamDeclOp> params;
   llvm::StringMap<BucketOp> buckets, bucketOf; // by parameter
   llvm::StringMap<InputDeclOp> inputs;
@@ -139,16 +124,11 @@ LogicalResult TaskChecker::checkGradient(TaskOp task, RoleAttr role,
                : expectSharding(task, role, gradient, known->second);
 }
 
-/// Checks that a value, a count or, on a place, a field of the step state is
-/// made by one task only.
-LogicalResult TaskChecker::checkResult(TaskOp task, RoleAttr role,
-                                       const Contract &made) {
+/// Checks that a count or, on a place, a field of the step state is made by one
+/// task only.
+LogicalResult TaskChecker::checkResult(TaskOp task, RoleAttr role) {
   TaskOp first;
-  if (role.getKind() == RoleKind::Saved) {
-    auto [it, isNew] = saved.insert({role.getName(), {task, made}});
-    if (!isNew)
-      first = it->second.task;
-  } else if (role.getKind() == RoleKind::Global) {
+  if (role.getKind() == RoleKind::Global) {
     if (task.getKind() != TaskKind::Prologue)
       return task.emitOpError("computes ")
              << role << ", which only a prologue may";
@@ -185,17 +165,9 @@ LogicalResult TaskChecker::index() {
     for (auto name : bucket.getParams().getAsRange<StringAttr>())
       bucketOf[name.getValue()] = bucket;
   }
-  for (auto transfer : module.getOps<TransferOp>()) {
-    transfers[transfer.getSymName()] = transfer;
-    if (transfer.getGradientOf())
-      gradients[*transfer.getGradientOf()] = transfer;
-  }
   for (auto task : module.getOps<TaskOp>())
     for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
-      if (failed(checkResult(
-              task, task.getResultRole(i),
-              {task.getResultTypes()[i],
-               task.getResultAttrOfType<ShardingAttr>(i, kShardingAttr)})))
+      if (failed(checkResult(task, task.getResultRole(i))))
         return failure();
   return success();
 }
@@ -264,23 +236,6 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
       return task.emitOpError("takes ") << role << ", which is not declared";
     return expectSharding(task, role, taken.sharding,
                           getSharding(inputs.lookup(name)));
-  case RoleKind::Saved: {
-    Made made = saved.lookup(name);
-    if (!made.task || made.task.getPlace() != task.getPlace())
-      return task.emitOpError("takes ") << role << ", which no task of place "
-                                        << task.getPlace() << " makes";
-    return expect(task, role, taken, made.contract);
-  }
-  case RoleKind::Received: {
-    TransferOp transfer = transfers.lookup(name);
-    if (!transfer || transfer.getTo() != task.getPlace())
-      return task.emitOpError("takes ")
-             << role << ", which no transfer brings to place "
-             << task.getPlace();
-    received.insert(name);
-    return expect(task, role, taken,
-                  {transfer.getType(), getSharding(transfer)});
-  }
   case RoleKind::Global:
     if (!globals.lookup(name))
       return task.emitOpError("takes ")
@@ -295,6 +250,7 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
       return task.emitOpError("takes ") << role << ", which no task of place "
                                         << task.getPlace() << " computes";
     return success();
+  case RoleKind::Value: // StepChecker
   case RoleKind::Loss:
   case RoleKind::Norm:
   case RoleKind::Cache:
@@ -364,99 +320,21 @@ LogicalResult TaskChecker::checkCollectives(TaskOp task) {
   return verifySignature(task);
 }
 
-/// Checks that the gradient of a value goes in the opposite direction of the
-/// value.
-LogicalResult TaskChecker::checkGradient(TransferOp gradient) {
-  TransferOp of = transfers.lookup(*gradient.getGradientOf());
-  if (!of)
-    return gradient.emitOpError("is the gradient of @")
-           << *gradient.getGradientOf() << ", which is not a transfer";
-  auto refuse = [&](InFlightDiagnostic diag) -> LogicalResult {
-    diag.attachNote(of.getLoc()) << "the value's transfer is here";
-    return diag;
-  };
-  if (!of.getRequiresGrad())
-    return refuse(gradient.emitOpError("is the gradient of @")
-                  << of.getSymName() << ", which requires none");
-  if (!of.getStep() && of.getType() != gradient.getType())
-    return refuse(gradient.emitOpError("is of ")
-                  << gradient.getType() << ", but it is the gradient of "
-                  << of.getType());
-  if (of.getFrom() != gradient.getTo() || of.getTo() != gradient.getFrom())
-    return refuse(
-        gradient.emitOpError("does not go in the opposite direction of @")
-        << of.getSymName());
-  return success();
-}
-
-/// Checks a transfer of the step: it brings the parameters of a bucket to a
-/// place that borrows it, or its gradients back to a task that adds them.
-LogicalResult TaskChecker::checkLoan(TransferOp transfer) {
-  bool isGradient = transfer.getGradientOf().has_value();
-  int64_t owner = transfer.getFrom();
-  int64_t borrower = transfer.getTo();
-  if (isGradient)
-    std::swap(owner, borrower);
-  BucketOp bucket = buckets.lookup(transfer.getValue());
-  if (!bucket || bucket.getPlaces().front() != owner ||
-      !llvm::is_contained(bucket.getBorrowers(), borrower))
-    return transfer.emitOpError("is of bucket '")
-           << transfer.getValue() << "', which place " << borrower
-           << " does not borrow from place " << owner;
-  auto type = RankedTensorType::get({bucket.getElements()},
-                                    isGradient ? getGradType(bucket)
-                                               : bucket.getType());
-  if (transfer.getType() != type)
-    return transfer.emitOpError("is of ")
-           << transfer.getType() << ", and the bucket of " << type;
-  if (isGradient && !received.contains(transfer.getSymName()))
-    return transfer.emitOpError("brings gradients that no task adds");
-  return success();
-}
-
-/// Checks the value that a transfer of each microbatch sends.
-LogicalResult TaskChecker::checkValue(TransferOp transfer) {
-  Made made = saved.lookup(transfer.getValue());
-  if (!made.task || made.task.getPlace() != transfer.getFrom())
-    return transfer.emitOpError("sends '")
-           << transfer.getValue() << "', which no task of place "
-           << transfer.getFrom() << " makes";
-  if (made.contract.type != transfer.getType())
-    return transfer.emitOpError("sends '")
-           << transfer.getValue() << "' as " << transfer.getType()
-           << ", but it is " << made.contract.type;
-  return expectSharding(transfer,
-                        RoleAttr::get(transfer.getContext(), RoleKind::Saved,
-                                      transfer.getValue()),
-                        getSharding(transfer), made.contract.sharding);
-}
-
-LogicalResult TaskChecker::check(TransferOp transfer) {
-  if (failed(checkPlace(transfer, transfer.getFrom())) ||
-      failed(checkPlace(transfer, transfer.getTo())) ||
-      failed(transfer.getStep() ? checkLoan(transfer) : checkValue(transfer)))
-    return failure();
-  if (transfer.getRequiresGrad() && !gradients.lookup(transfer.getSymName()))
-    return transfer.emitOpError("requires a gradient, but none comes back: "
-                                "the ops before it on place ")
-           << transfer.getFrom() << " would not learn";
-  return transfer.getGradientOf() ? checkGradient(transfer) : success();
-}
-
 LogicalResult TaskChecker::check() {
   if (failed(index()))
     return failure();
   for (auto task : module.getOps<TaskOp>())
     if (failed(check(task)))
       return failure();
-  for (auto transfer : module.getOps<TransferOp>())
-    if (failed(check(transfer)))
-      return failure();
-  StepChecker checker(module);
-  for (auto step : module.getOps<StepOp>())
-    if (failed(checker.check(step)))
-      return failure();
-  return success();
+  if (module.getOps<TaskOp>().empty())
+    return success();
+  auto steps = module.getOps<StepOp>();
+  for (StepOp second : llvm::drop_begin(steps, steps.empty() ? 0 : 1))
+    return second.emitOpError("is a second step of the module");
+  StepOp step = findStep(module);
+  if (!step)
+    return module.emitError("has tasks, and no pp.step that calls them");
+  return StepChecker(module, places).check(step);
 }
 
 struct VerifyTasks : pp::impl::VerifyTasksBase<VerifyTasks> {

@@ -18,19 +18,29 @@ int ActionListBuilder::addCommunication(int queue, std::vector<int> ranks,
   return lists.communications.size() - 1;
 }
 
-/// Returns the number of a transfer; one queue per ordered pair of places.
-int ActionListBuilder::getTransfer(TransferOp transfer, int64_t microbatch,
+/// Returns the number of a copy; one queue per ordered pair of places.
+int ActionListBuilder::getTransfer(const StepCopy &copy, int64_t microbatch,
                                    int64_t round) {
-  auto [it, isNew] = transfers.try_emplace({transfer, microbatch, round}, 0);
+  auto [it, isNew] = transfers.try_emplace({copy.id, microbatch, round}, 0);
   if (isNew) {
-    int from = transfer.getFrom(), to = transfer.getTo();
+    int from = copy.from, to = copy.to;
     it->second = addCommunication(
         from * places + to, {from, to},
-        "@" + transfer.getSymName().str() + " (" + transfer.getValue().str() +
-            ") of microbatch " + std::to_string(microbatch) + ", place " +
-            std::to_string(from) + " to " + std::to_string(to));
+        "@" + copy.getName() + " (" + copy.value + ") of microbatch " +
+            std::to_string(microbatch) + ", place " + std::to_string(from) +
+            " to " + std::to_string(to));
   }
   return it->second;
+}
+
+/// Adds both ends of a copy of a local schedule.
+void ActionListBuilder::addCopy(Operation *op, const StepCopy &copy,
+                                int64_t microbatch, int64_t round) {
+  int number = getTransfer(copy, microbatch, round);
+  add(copy.to, op, {RankAction::Start, number, ""});
+  add(copy.from, op, {RankAction::Start, number, ""});
+  add(copy.from, op, {RankAction::Wait, number, ""});
+  add(copy.to, op, {RankAction::Wait, number, ""});
 }
 
 /// Checks that a channel belongs to one group; channel 0 is for transfers.
@@ -50,10 +60,10 @@ LogicalResult ActionListBuilder::checkChannel(Operation *op, GroupAttr group,
 /// Adds a run, and what its task starts and waits for. Each is waited for at
 /// once here: a task that waits later waits for less.
 LogicalResult ActionListBuilder::addRun(RunOp run) {
-  int64_t place = index.uses.getPlace(run);
+  int64_t place = index.step.getPlace(run);
   std::string name = "@" + run.getTask().str() + " on microbatch " +
                      std::to_string(run.getMicrobatch());
-  TaskOp task = index.uses.getTask(run);
+  TaskOp task = index.step.getTask(run);
   double time = times ? times->estimate(task).total : 0;
   add(place, run, {RankAction::Run, -1, name, time});
   for (TaskCollectiveAttr collective : task.getCollectiveList()) {
@@ -78,7 +88,7 @@ LogicalResult ActionListBuilder::addRun(RunOp run) {
 FailureOr<int> ActionListBuilder::getCollective(StartOp start, int64_t round) {
   if (failed(checkChannel(start, start.getGroup(), start.getChannel())))
     return failure();
-  int64_t place = SlotUses::getPlace(start);
+  int64_t place = start.getPlaceOfStart();
   std::vector<int64_t> members =
       index.mesh.placesOf(start.getGroup().getGeometry(), place);
   bool spansPlaces = members.size() > 1;
@@ -100,48 +110,52 @@ FailureOr<int> ActionListBuilder::getCollective(StartOp start, int64_t round) {
 }
 
 LogicalResult ActionListBuilder::add(ScheduleOp schedule, int64_t round) {
-  struct Started {
-    int64_t place = 0;
-    int communication = 0;
-  };
-  std::map<int64_t, Started> started; // by id
-  auto start = [&](auto op, int64_t place, int communication) {
-    started[op.getId()] = {place, communication};
+  DenseMap<Value, std::pair<int64_t, int>> started; // place, communication
+  const StepIndex &step = index.step;
+  auto start = [&](Operation *op, int64_t place, int communication) {
+    started[op->getResult(0)] = {place, communication};
     add(place, op, {RankAction::Start, communication, ""});
   };
-  const SlotUses &uses = index.uses;
+  auto startEnd = [&](auto end) {
+    start(end, schedule.getPlace(),
+          getTransfer(*step.getCopy(end), end.getMicrobatch().value_or(0),
+                      round));
+  };
   for (Operation &action : schedule.getBody().front()) {
     if (auto run = dyn_cast<RunOp>(action)) {
       if (failed(addRun(run)))
         return failure();
     } else if (auto send = dyn_cast<SendOp>(action)) {
-      start(send, uses.getPlace(send),
-            getTransfer(uses.getTransfer(send.getTransferAttr()),
-                        send.getMicrobatch(), round));
+      startEnd(send);
     } else if (auto recv = dyn_cast<RecvOp>(action)) {
-      start(recv, uses.getPlace(recv),
-            getTransfer(uses.getTransfer(recv.getTransferAttr()),
-                        recv.getMicrobatch(), round));
+      startEnd(recv);
+    } else if (auto copy = dyn_cast<CopyOp>(action)) {
+      addCopy(copy, *step.getCopies().find(copy.getId()),
+              copy.getMicrobatch().value_or(0), round);
+    } else if (auto copy = dyn_cast<CopyBucketOp>(action)) {
+      addCopy(copy, *step.getCopies().find(copy.getId()), /*microbatch=*/0,
+              round);
     } else if (auto collective = dyn_cast<StartOp>(action)) {
       FailureOr<int> number = getCollective(collective, round);
       if (failed(number))
         return failure();
-      start(collective, SlotUses::getPlace(collective), *number);
+      start(collective, collective.getPlaceOfStart(), *number);
     } else if (auto wait = dyn_cast<WaitOp>(action)) {
-      int64_t id = wait.getId();
-      if (!wait.getCarried()) {
-        add(started[id].place, wait,
-            {RankAction::Wait, started[id].communication, ""});
-        started.erase(id);
-      } else if (auto found = carried.find({schedule.getPlace(), id});
+      auto argument = dyn_cast<BlockArgument>(wait.getStarted());
+      if (!argument) {
+        auto [place, communication] = started.lookup(wait.getStarted());
+        add(place, wait, {RankAction::Wait, communication, ""});
+      } else if (auto found = carried.find(
+                     {schedule.getPlace(), argument.getArgNumber()});
                  found != carried.end()) {
         add(schedule.getPlace(), wait, {RankAction::Wait, found->second, ""});
         carried.erase(found);
       }
     }
   }
-  for (auto &[id, each] : started)
-    carried[{each.place, id}] = each.communication;
+  for (auto [number, token] : llvm::enumerate(schedule.getYielded()))
+    if (auto found = started.find(token); found != started.end())
+      carried[{schedule.getPlace(), number}] = found->second.second;
   return success();
 }
 

@@ -37,11 +37,13 @@ public:
   ArrayRef<Operation *> getOps(int64_t place) const { return ops[place]; }
 
 private:
-  int getTransfer(TransferOp transfer, int64_t microbatch, int64_t round);
+  int getTransfer(const StepCopy &copy, int64_t microbatch, int64_t round);
   FailureOr<int> getCollective(StartOp start, int64_t round);
   void add(int64_t place, Operation *op, ::ppopt::schedule::RankAction action);
   int addCommunication(int queue, std::vector<int> ranks, std::string text);
   LogicalResult addRun(RunOp run);
+  void addCopy(Operation *op, const StepCopy &copy, int64_t microbatch,
+               int64_t round);
   LogicalResult checkChannel(Operation *op, GroupAttr group, int64_t channel);
 
   const ScheduleIndex &index;
@@ -50,8 +52,8 @@ private:
   int64_t places;
   ::ppopt::schedule::ActionLists lists;
   SmallVector<SmallVector<Operation *>> ops; ///< by place
-  /// By the transfer, the microbatch and the round.
-  std::map<std::tuple<Operation *, int64_t, int64_t>, int> transfers;
+  /// By the copy, the microbatch and the round.
+  std::map<std::tuple<int64_t, int64_t, int64_t>, int> transfers;
   /// By the value, the group, the kind, whether it is of shards, the place if
   /// the group has only one, and the round.
   std::map<std::tuple<const void *, const void *, ::ppopt::geometry::Collective,
@@ -60,7 +62,7 @@ private:
       collectives;
   /// The first that uses a channel, and its group.
   DenseMap<int64_t, std::pair<Operation *, GroupAttr>> firstOnChannel;
-  /// What is in flight when a round ends, by place and id.
+  /// What is in flight when a round ends, by place and the token's number.
   std::map<std::pair<int64_t, int64_t>, int> carried;
 };
 

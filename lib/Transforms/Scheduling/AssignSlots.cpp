@@ -1,13 +1,13 @@
 //===- AssignSlots.cpp - Colours lifetimes of values into slots -----------===//
 //
-// Before: runs and transfers bind saved and received values to slots without
-// number. After: to numbered slots. The schedule has the sizes of the slots
-// and, if it is local, their places.
+// Before: values of schedules have no slots. After: each has the number of its
+// slot. The schedule has the sizes of the slots and, if it is local, their
+// places.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Transforms/Scheduling/Passes.h"
-#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/Transforms/Scheduling/SlotLifetimes.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_ASSIGNSLOTS
@@ -21,25 +21,17 @@ namespace {
 
 class SlotAssigner {
 public:
-  SlotAssigner(ScheduleOp schedule, const SlotUses &uses)
-      : schedule(schedule), uses(uses) {}
+  SlotAssigner(ScheduleOp schedule, const StepIndex &index)
+      : schedule(schedule), index(index) {}
   void run();
 
 private:
   void colour(ArrayRef<SlotLifetime> lifetimes);
   void setSlots();
-  void setSlots(RunOp run);
-  /// Returns the binding of a use, whose value may lie elsewhere.
-  Attribute bind(const SlotUse &use, int64_t microbatch) const {
-    if (!liesInSlot(use))
-      return makeBinding(use);
-    return SlotAttr::get(use.role.getContext(),
-                         colours.lookup({use.role, microbatch}));
-  }
 
   ScheduleOp schedule;
-  const SlotUses &uses;
-  DenseMap<std::pair<Attribute, int64_t>, int64_t> colours;
+  const StepIndex &index;
+  DenseMap<Value, int64_t> colours; ///< by holder
   SmallVector<int64_t> slots, places;
 };
 
@@ -58,8 +50,7 @@ void SlotAssigner::colour(ArrayRef<SlotLifetime> lifetimes) {
   for (const SlotLifetime &life : lifetimes) {
     for (; next->first < life.begin; ++next) {
       const SlotLifetime &ended = *next->second;
-      free[{ended.place, ended.bytes}].push_back(
-          colours.lookup({ended.role, ended.microbatch}));
+      free[{ended.place, ended.bytes}].push_back(colours.lookup(ended.holder));
     }
     SmallVector<int64_t> &candidates = free[{life.place, life.bytes}];
     int64_t slot = slots.size();
@@ -69,31 +60,30 @@ void SlotAssigner::colour(ArrayRef<SlotLifetime> lifetimes) {
     } else {
       slot = candidates.pop_back_val();
     }
-    colours[{life.role, life.microbatch}] = slot;
+    colours[life.holder] = slot;
   }
-}
-
-void SlotAssigner::setSlots(RunOp run) {
-  SmallVector<Attribute> bindings(run.getBindings()->getValue());
-  for (const SlotUse &use : uses.of(run))
-    bindings[use.operand] = bind(use, run.getMicrobatch());
-  run.setBindingsAttr(ArrayAttr::get(run.getContext(), bindings));
 }
 
 void SlotAssigner::setSlots() {
   for (Operation &action : schedule.getBody().front()) {
-    if (auto run = dyn_cast<RunOp>(action)) {
-      setSlots(run);
-    } else if (auto send = dyn_cast<SendOp>(action)) {
-      send.setBindingAttr(bind(uses.of(send), send.getMicrobatch()));
-    } else if (auto recv = dyn_cast<RecvOp>(action)) {
-      recv.setBindingAttr(bind(uses.of(recv), recv.getMicrobatch()));
-    }
+    SmallVector<int64_t> numbers;
+    for (Value holder : getHolders(&action))
+      numbers.push_back(colours.lookup(holder));
+    if (numbers.empty())
+      continue;
+    if (auto run = dyn_cast<RunOp>(action))
+      run.setSlots(numbers);
+    else if (auto recv = dyn_cast<RecvOp>(action))
+      recv.setSlot(numbers.front());
+    else if (auto copy = dyn_cast<CopyOp>(action))
+      copy.setSlot(numbers.front());
+    else
+      cast<CopyBucketOp>(action).setSlot(numbers.front());
   }
 }
 
 void SlotAssigner::run() {
-  colour(findLifetimes(schedule, uses));
+  colour(findLifetimes(schedule, index));
   setSlots();
   schedule.setSlots(slots);
   if (schedule.isLocal())
@@ -102,21 +92,9 @@ void SlotAssigner::run() {
 
 struct AssignSlots : pp::impl::AssignSlotsBase<AssignSlots> {
   void runOnOperation() override {
-    SlotUses uses(getOperation());
+    StepIndex index(getOperation());
     for (auto schedule : getOperation().getOps<ScheduleOp>())
-      if (failed(checkBound(schedule)))
-        return signalPassFailure();
-    for (auto schedule : getOperation().getOps<ScheduleOp>())
-      SlotAssigner(schedule, uses).run();
-  }
-
-private:
-  static LogicalResult checkBound(ScheduleOp schedule) {
-    for (auto run : schedule.getOps<RunOp>())
-      if (!run.getBindings())
-        return run.emitOpError("binds no operands; run --pp-bind-operands "
-                               "before --pp-assign-slots");
-    return success();
+      SlotAssigner(schedule, index).run();
   }
 };
 

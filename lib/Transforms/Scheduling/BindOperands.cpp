@@ -1,16 +1,16 @@
 //===- BindOperands.cpp - Says where the operands of runs are -------------===//
 //
-// Before: runs name tasks. After: each run binds every operand of its task to
-// an address in a buffer, or to a slot, which has no number yet.
+// Before: runs name tasks. After: each run has the address of every operand of
+// its task that is no value.
 //
-//   pp.run @s0_F microbatch 1                                 // before
-//   pp.run @s0_F microbatch 1 (<input, "x"> + 128, slot -1)   // after
+//   %h = pp.run @s0_F microbatch 1 ()                           // before
+//   %h = pp.run @s0_F microbatch 1 () at (<input, "x"> + 128)   // after
 //
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Transforms/Scheduling/Passes.h"
-#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_BINDOPERANDS
@@ -24,33 +24,30 @@ namespace {
 
 struct BindOperands : pp::impl::BindOperandsBase<BindOperands> {
   void runOnOperation() override {
-    SlotUses uses(getOperation());
+    StepIndex index(getOperation());
     BufferIndex buffers(getOperation());
     for (auto schedule : getOperation().getOps<ScheduleOp>())
       for (auto run : schedule.getOps<RunOp>())
-        if (failed(bind(run, uses, buffers)))
+        if (failed(bind(run, index, buffers)))
           return signalPassFailure();
   }
 
 private:
-  static LogicalResult bind(RunOp run, const SlotUses &uses,
+  static LogicalResult bind(RunOp run, const StepIndex &index,
                             const BufferIndex &buffers) {
-    if (run.getBindings())
-      return run.emitOpError("has bindings already");
-    MLIRContext *context = run.getContext();
-    SmallVector<Attribute> bindings;
-    for (const TaskOperand &operand : uses.getOperands(uses.getTask(run))) {
-      if (isValue(operand.role.getKind())) {
-        bindings.push_back(SlotAttr::get(context, SlotAttr::kUnassigned));
+    if (run.getAddresses())
+      return run.emitOpError("has addresses already");
+    SmallVector<Attribute> addresses;
+    for (const TaskOperand &operand : index.getOperands(index.getTask(run))) {
+      if (isValue(operand.role.getKind()))
         continue;
-      }
       FailureOr<AddressAttr> address =
-          buffers.getAddress(run, uses.getTask(run), operand);
+          buffers.getAddress(run, index.getTask(run), operand);
       if (failed(address))
         return failure();
-      bindings.push_back(*address);
+      addresses.push_back(*address);
     }
-    run.setBindingsAttr(ArrayAttr::get(context, bindings));
+    run.setAddressesAttr(ArrayAttr::get(run.getContext(), addresses));
     return success();
   }
 };

@@ -10,9 +10,9 @@ using namespace mlir::pp;
 LogicalResult BindingChecker::checkAddress(RunOp run, unsigned number,
                                            const TaskOperand &operand) {
   const BufferIndex &buffers = table.index.operandBuffers;
-  Attribute binding = (*run.getBindings())[number];
+  Attribute binding = (*run.getAddresses())[number];
   FailureOr<AddressAttr> address =
-      buffers.getAddress(run, table.index.uses.getTask(run), operand);
+      buffers.getAddress(run, table.index.step.getTask(run), operand);
   if (failed(address))
     return failure();
   if (binding != *address)
@@ -34,35 +34,15 @@ LogicalResult BindingChecker::checkAddress(RunOp run, unsigned number,
 }
 
 LogicalResult BindingChecker::check(RunOp run) {
-  TaskOp task = table.index.uses.getTask(run);
-  if (!run.getBindings())
-    return run.emitOpError("binds no operands of @")
+  TaskOp task = table.index.step.getTask(run);
+  if (!run.getAddresses())
+    return run.emitOpError("has no addresses for @")
            << task.getSymName() << "; run --pp-bind-operands before";
-  for (auto [i, operand] :
-       llvm::enumerate(table.index.uses.getOperands(task))) {
-    if (!isValue(operand.role.getKind())) {
-      if (failed(checkAddress(run, i, operand)))
-        return failure();
-      continue;
-    }
-    // SlotChecker checks which slot.
-    if (Attribute binding = (*run.getBindings())[i]; !isa<SlotAttr>(binding))
-      return run.emitOpError("binds operand ")
-             << i << ", " << operand.role << ", to " << binding
-             << ", which is not a slot";
-  }
+  unsigned number = 0;
+  for (const TaskOperand &operand : table.index.step.getOperands(task))
+    // Values are in slots.
+    if (!isValue(operand.role.getKind()) &&
+        failed(checkAddress(run, number++, operand)))
+      return failure();
   return success();
-}
-
-LogicalResult BindingChecker::check(Operation *end, const SlotUse &use) {
-  Attribute binding = getBinding(end, use);
-  if (liesInSlot(use) ? isa<SlotAttr>(binding) : binding == makeBinding(use))
-    return success();
-  InFlightDiagnostic diag = end->emitOpError(use.isWrite ? "writes " : "reads ")
-                            << binding;
-  if (liesInSlot(use))
-    diag << ", but '" << use.role.getName() << "' is in a slot";
-  else
-    diag << ", but the transfer is of " << use.buffer;
-  return diag;
 }

@@ -7,16 +7,14 @@
 
 namespace mlir::pp {
 
-/// Checks that runs bind each operand to where its value is: a saved or
-/// received value to a slot; everything else to the address that the buckets
-/// and declarations give it, inside of its buffer. The same for transfers.
+/// Checks that each run has the addresses of its task's operands that are no
+/// values: those that the buckets and declarations give them, inside of their
+/// buffers.
 class BindingChecker {
 public:
   explicit BindingChecker(CheckedTable table) : table(table) {}
 
   LogicalResult check(RunOp run);
-  /// Checks an end of a transfer.
-  LogicalResult check(Operation *end, const SlotUse &use);
 
 private:
   LogicalResult checkAddress(RunOp run, unsigned number,

@@ -15,18 +15,18 @@ struct CheckedTable {
   const ScheduleIndex &index;
 };
 
-/// A transfer on a microbatch.
-using OnMicrobatch = std::pair<Operation *, int64_t>;
 /// A bucket, or another value that is summed over ranks, on a place.
 using OnPlace = std::pair<int64_t, Attribute>;
 
-/// Return the symbol of the bucket whose range a role or a buffer names.
+/// Return the symbol of the bucket whose range a role names, or that a copy is
+/// of.
 inline Attribute getBucket(RoleAttr role) {
   return FlatSymbolRefAttr::get(role.getContext(), role.getName());
 }
 
-inline Attribute getBucket(BufferAttr buffer) {
-  return FlatSymbolRefAttr::get(buffer.getContext(), buffer.getName());
+inline Attribute getBucket(const StepCopy &copy) {
+  BucketOp bucket = copy.bucket;
+  return FlatSymbolRefAttr::get(bucket.getSymNameAttr());
 }
 
 } // namespace mlir::pp

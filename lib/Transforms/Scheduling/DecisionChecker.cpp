@@ -6,9 +6,9 @@ using namespace mlir;
 using namespace mlir::pp;
 
 LogicalResult DecisionChecker::check(RunOp run) {
-  TaskOp task = table.index.uses.getTask(run);
+  TaskOp task = table.index.step.getTask(run);
   int64_t place = task.getPlace();
-  for (const TaskOperand &operand : table.index.uses.getOperands(task)) {
+  for (const TaskOperand &operand : table.index.step.getOperands(task)) {
     RoleAttr role = operand.role;
     if (role.getKind() != RoleKind::StepState ||
         !isDecidedField(role.getName()))

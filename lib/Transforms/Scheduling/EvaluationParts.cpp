@@ -6,40 +6,36 @@ using namespace mlir;
 using namespace mlir::pp;
 
 SmallVector<std::pair<Operation *, EvaluationUse>>
-pp::getEvaluationUses(ScheduleOp schedule, const SlotUses &uses) {
-  DenseSet<int64_t> collectives; // by id
+pp::getEvaluationUses(ScheduleOp schedule, const StepIndex &index) {
   auto getUse = [&](Operation &action) {
-    if (isa<ZeroOp>(action))
+    if (isa<ZeroOp, StartOp>(action))
       return EvaluationUse::Once;
-    if (auto start = dyn_cast<StartOp>(action)) {
-      collectives.insert(start.getId());
-      return EvaluationUse::Once;
-    }
     if (auto wait = dyn_cast<WaitOp>(action))
-      return !wait.getCarried() && collectives.contains(wait.getId())
+      return wait.getStarted().getDefiningOp<StartOp>()
                  ? EvaluationUse::Once
                  : EvaluationUse::Forward;
     auto run = dyn_cast<RunOp>(action);
-    return run && uses.getTask(run).getKind() == TaskKind::Prologue
+    return run && index.getTask(run).getKind() == TaskKind::Prologue
                ? EvaluationUse::Prologue
                : EvaluationUse::Forward;
   };
   SmallVector<std::pair<Operation *, EvaluationUse>> all;
   for (Operation &action : schedule.getBody().front())
-    all.emplace_back(&action, getUse(action));
+    if (!isa<DoneOp, YieldOp>(action))
+      all.emplace_back(&action, getUse(action));
   return all;
 }
 
 FailureOr<SmallVector<Operation *>>
-pp::findEvaluationParts(ScheduleOp schedule, const SlotUses &uses) {
+pp::findEvaluationParts(ScheduleOp schedule, const StepIndex &index) {
   SmallVector<Operation *> firsts;
   // The last action that the part repeats: its use, and its task.
   EvaluationUse last = EvaluationUse::Once;
   TaskOp prologue;
   Operation *forwards = nullptr;
-  for (auto [action, use] : getEvaluationUses(schedule, uses)) {
+  for (auto [action, use] : getEvaluationUses(schedule, index)) {
     auto run = dyn_cast<RunOp>(action);
-    TaskOp task = run ? uses.getTask(run) : TaskOp();
+    TaskOp task = run ? index.getTask(run) : TaskOp();
     bool repeatsOther =
         last != EvaluationUse::Once &&
         (use != last || (use == EvaluationUse::Prologue && task != prologue));

@@ -15,6 +15,7 @@
 
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Scheduling/Passes.h"
+#include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -105,17 +106,12 @@ TaskSums::TaskSums(ModuleOp module) {
   }
 }
 
-/// The ids of the starts that gather parameters, by place and bucket.
-using GatherIds = std::map<std::pair<int64_t, const void *>, int64_t>;
-
 /// Inserts starts and waits into one schedule.
 class CollectiveInserter {
 public:
-  /// `gathers` gets the ids of a training schedule, which comes before that of
-  /// evaluation.
   CollectiveInserter(ScheduleOp schedule, const TaskSums &tasks,
-                     const geometry::Mesh &mesh, GatherIds &gathers)
-      : schedule(schedule), tasks(tasks), mesh(mesh), gathers(gathers),
+                     const StepIndex &index, const geometry::Mesh &mesh)
+      : schedule(schedule), tasks(tasks), index(index), mesh(mesh),
         builder(schedule) {}
 
   void run(ArrayRef<RankValue> values);
@@ -128,10 +124,10 @@ private:
     Operation *after;
     unsigned position;
   };
-  /// A sum that has been started: the id and the number of its level.
+  /// A sum that has been started: the token and the number of its level.
   struct Open {
     const RankValue *value;
-    int64_t id;
+    Value token;
     unsigned level;
 
     bool hasNext() const { return level + 1 < value->levels.size(); }
@@ -148,19 +144,19 @@ private:
   void complete(Operation *reader);
   void insertSums();
   void insertLocally(const RankValue &value, Operation *reader);
-  void gather(const RankValue &value);
+  void gather();
   void setBefore(Operation *action);
   void setAfter(Operation *action);
-  void createStart(Location loc, int64_t id, const RankValue &value,
-                   unsigned level, IntegerAttr place = {});
-  void createWait(int64_t id) {
-    WaitOp::create(builder, schedule.getLoc(), id, /*carried=*/false);
+  Value createStart(Location loc, const RankValue &value, unsigned level,
+                    IntegerAttr place = {});
+  void createWait(Value token) {
+    WaitOp::create(builder, schedule.getLoc(), token);
   }
 
   ScheduleOp schedule;
   const TaskSums &tasks;
+  const StepIndex &index;
   const geometry::Mesh &mesh;
-  GatherIds &gathers;
   OpBuilder builder;
   /// The last run that adds to each buffer.
   DenseMap<Attribute, Operation *> lastAdd;
@@ -178,7 +174,6 @@ private:
   /// The parameters that this place gathers, in the order of the list.
   SmallVector<const RankValue *> gathered;
   SmallVector<Open> open;
-  int64_t nextId = 0;
 };
 
 /// Finds the actions after and before which starts and waits are inserted.
@@ -189,18 +184,14 @@ void CollectiveInserter::scan() {
   };
   for (Operation &action : schedule.getBody().front()) {
     positions[&action] = positions.size();
-    if (auto id = action.getAttrOfType<IntegerAttr>("id"))
-      nextId = std::max(nextId, id.getInt() + 1);
     if (isa<ZeroOp>(action)) {
       setFirst(zero, &action);
       prologue = &action;
     }
     if (auto send = dyn_cast<SendOp>(action))
-      if (auto address = dyn_cast<AddressAttr>(send.getBinding());
-          address && address.getBuffer().getKind() == BufferKind::Params)
-        paramReader.try_emplace(
-            getParamRange(send.getContext(), address.getBuffer().getName()),
-            send);
+      if (const StepCopy *copy = index.getCopy(send); copy && !copy->isValue())
+        paramReader.try_emplace(getParamRange(send.getContext(), copy->value),
+                                send);
     auto run = dyn_cast<RunOp>(action);
     if (!run)
       continue;
@@ -308,27 +299,26 @@ void CollectiveInserter::setAfter(Operation *action) {
   builder.setInsertionPoint(&body, at);
 }
 
-void CollectiveInserter::createStart(Location loc, int64_t id,
-                                     const RankValue &value, unsigned level,
-                                     IntegerAttr place) {
+Value CollectiveInserter::createStart(Location loc, const RankValue &value,
+                                      unsigned level, IntegerAttr place) {
   const CollectiveLevel &each = value.levels[level];
-  StartOp::create(builder, loc, id,
-                  CollectiveAttr::get(builder.getContext(), each.kind),
-                  each.group, each.channel, value.what, each.isOfShard, place);
+  return StartOp::create(
+      builder, loc, CollectiveAttr::get(builder.getContext(), each.kind),
+      each.group, each.channel, value.what, each.isOfShard, place);
 }
 
 void CollectiveInserter::insert(const Pending &each) {
   setAfter(each.after);
-  createStart(each.after ? each.after->getLoc() : schedule.getLoc(), nextId,
-              *each.value, /*level=*/0);
-  open.push_back({each.value, nextId++, 0});
+  Value token =
+      createStart(each.after ? each.after->getLoc() : schedule.getLoc(),
+                  *each.value, /*level=*/0);
+  open.push_back({each.value, token, 0});
 }
 
 /// Waits for the level in progress and starts the next one.
 void CollectiveInserter::advance(Open &each) {
-  createWait(each.id);
-  each.id = nextId++;
-  createStart(schedule.getLoc(), each.id, *each.value, ++each.level);
+  createWait(each.token);
+  each.token = createStart(schedule.getLoc(), *each.value, ++each.level);
 }
 
 /// Advances the first `count` sums that have levels left and are read after the
@@ -359,7 +349,7 @@ void CollectiveInserter::complete(Operation *reader) {
       }
   }
   for (Open *each : needed)
-    createWait(each->id);
+    createWait(each->token);
 }
 
 /// Starts all sums, each where it is due, and the next level of those that have
@@ -388,30 +378,40 @@ void CollectiveInserter::insertLocally(const RankValue &value,
   setBefore(reader);
   Location loc = schedule.getLoc();
   for (unsigned level = 0, e = value.levels.size(); level < e; ++level) {
-    int64_t first = nextId;
+    SmallVector<Value> tokens;
     geometry::Group group = value.levels[level].group.getGeometry();
     for (int64_t place :
          mesh.placesOf(group, value.places.empty() ? 0 : value.places.front()))
-      createStart(loc, nextId++, value, level,
-                  builder.getI64IntegerAttr(place));
-    for (int64_t id = first, end = nextId; id < end; ++id)
-      createWait(id);
+      tokens.push_back(
+          createStart(loc, value, level, builder.getI64IntegerAttr(place)));
+    for (Value token : tokens)
+      createWait(token);
   }
 }
 
-/// Starts to gather the parameters of a bucket after their update; what reads
-/// them in the next step or in an evaluation waits for it.
-void CollectiveInserter::gather(const RankValue &value) {
-  int64_t &id = gathers[{schedule.getPlace(), value.what.getAsOpaquePointer()}];
-  Operation *updated = update.lookup(value.what);
-  Operation *reader = paramReader.lookup(value.what);
-  if (!schedule.getEvaluation()) {
-    id = nextId++;
-    builder.setInsertionPointAfter(updated);
-    createStart(updated->getLoc(), id, value, /*level=*/0);
+/// Starts to gather the parameters of each bucket after their update, and
+/// leaves that in flight: what reads them in the next step or in an evaluation
+/// waits for it.
+void CollectiveInserter::gather() {
+  if (gathered.empty())
+    return;
+  Block &body = schedule.getBody().front();
+  auto type = TokenType::get(builder.getContext());
+  SmallVector<Value> inFlight;
+  for (const RankValue *value : gathered) {
+    if (!schedule.getEvaluation()) {
+      Operation *updated = update.lookup(value->what);
+      builder.setInsertionPointAfter(updated);
+      inFlight.push_back(createStart(updated->getLoc(), *value, /*level=*/0));
+    }
+    setBefore(paramReader.lookup(value->what));
+    createWait(body.addArgument(type, schedule.getLoc()));
   }
-  setBefore(reader);
-  WaitOp::create(builder, schedule.getLoc(), id, /*carried=*/true);
+  builder.setInsertionPointToEnd(&body);
+  if (schedule.getEvaluation())
+    for (size_t i = 0; i < gathered.size(); ++i)
+      inFlight.push_back(DoneOp::create(builder, schedule.getLoc()));
+  YieldOp::create(builder, schedule.getLoc(), inFlight);
 }
 
 void CollectiveInserter::run(ArrayRef<RankValue> values) {
@@ -427,8 +427,7 @@ void CollectiveInserter::run(ArrayRef<RankValue> values) {
   }
   orderStarts();
   insertSums();
-  for (const RankValue *value : gathered)
-    gather(*value);
+  gather();
 }
 
 struct InsertCollectives : pp::impl::InsertCollectivesBase<InsertCollectives> {
@@ -441,9 +440,9 @@ struct InsertCollectives : pp::impl::InsertCollectivesBase<InsertCollectives> {
       return;
     TaskSums tasks(getOperation());
     geometry::Mesh mesh = plan->getGeometry();
-    GatherIds gathers;
+    StepIndex index(getOperation());
     for (auto schedule : getOperation().getOps<ScheduleOp>())
-      CollectiveInserter(schedule, tasks, mesh, gathers).run(values.get());
+      CollectiveInserter(schedule, tasks, index, mesh).run(values.get());
   }
 };
 

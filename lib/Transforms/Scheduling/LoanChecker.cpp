@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace mlir::pp;
 
 LogicalResult LoanChecker::check(RunOp run) {
-  TaskOp task = table.index.uses.getTask(run);
+  TaskOp task = table.index.step.getTask(run);
   int64_t place = task.getPlace();
   for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
     RoleAttr role = task.getArgRole(i);
@@ -33,25 +33,25 @@ LogicalResult LoanChecker::check(RunOp run) {
   return success();
 }
 
-LogicalResult LoanChecker::checkSend(SendOp send, const SlotUse &use) {
-  OnPlace key = {use.place, getBucket(use.buffer)};
+LogicalResult LoanChecker::checkSend(Operation *send, const StepCopy &copy) {
+  OnPlace key = {copy.from, getBucket(copy)};
   Operation *update = updated.lookup(key);
   if (!update)
     return success();
-  InFlightDiagnostic diag = send.emitOpError("sends ")
+  InFlightDiagnostic diag = send->emitOpError("sends ")
                             << key.second << " after its update";
   diag.attachNote(update->getLoc()) << "it is updated here";
   return diag;
 }
 
-void LoanChecker::start(SendOp send, const SlotUse &use) {
-  lending[{use.place, getBucket(use.buffer)}] = send;
+void LoanChecker::start(Operation *send, const StepCopy &copy) {
+  lending[{copy.from, getBucket(copy)}] = send;
 }
 
-void LoanChecker::finish(const SlotUse &use) {
-  lending.erase({use.place, getBucket(use.buffer)});
+void LoanChecker::finish(const StepCopy &copy) {
+  lending.erase({copy.from, getBucket(copy)});
 }
 
-void LoanChecker::receive(const SlotUse &use) {
-  borrowed.insert({use.place, getBucket(use.buffer)});
+void LoanChecker::receive(const StepCopy &copy) {
+  borrowed.insert({copy.to, getBucket(copy)});
 }

@@ -14,12 +14,12 @@ public:
   explicit LoanChecker(CheckedTable table) : table(table) {}
 
   LogicalResult check(RunOp run);
-  // Checks a transfer of a bucket's parameters.
-  LogicalResult checkSend(SendOp send, const SlotUse &use);
+  /// Checks a copy of a bucket's parameters.
+  LogicalResult checkSend(Operation *send, const StepCopy &copy);
   /// Starts a send: the parameters must not change until it is waited for.
-  void start(SendOp send, const SlotUse &use);
-  void finish(const SlotUse &use);
-  void receive(const SlotUse &use);
+  void start(Operation *send, const StepCopy &copy);
+  void finish(const StepCopy &copy);
+  void receive(const StepCopy &copy);
 
 private:
   CheckedTable table;

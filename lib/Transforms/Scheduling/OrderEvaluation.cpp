@@ -7,11 +7,11 @@
 // the sum of the loss.
 //
 //   pp.run @p0_P microbatch 0          pp.run @p0_P microbatch 0
-//   pp.start 4 … "g0"                  pp.start 4 … "g0"
-//   pp.recv 1 @x0 microbatch 0         pp.wait 4
-//   pp.wait 4                          pp.recv 1 @x0 microbatch 0
-//   pp.wait 1                          pp.wait 1
-//   pp.run @s1_F microbatch 0          pp.run @s1_F microbatch 0
+//   %s = pp.start … "g0"               %s = pp.start … "g0"
+//   %f = pp.recv copy 1 microbatch 0   pp.wait %s
+//   pp.wait %s                         %f = pp.recv copy 1 microbatch 0
+//   %x = pp.wait %f                    %x = pp.wait %f
+//   pp.run @s1_F microbatch 0 (%x)     pp.run @s1_F microbatch 0 (%x)
 //
 // Transfers keep their order, and so do collectives.
 //
@@ -28,38 +28,38 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Returns the ids of the collectives that complete the loss.
-static DenseSet<int64_t> findLossSums(ScheduleOp schedule) {
-  DenseSet<int64_t> ids;
-  for (auto start : schedule.getOps<StartOp>())
-    if (auto role = dyn_cast<RoleAttr>(start.getWhat());
-        role && role.getKind() == RoleKind::Loss)
-      ids.insert(start.getId());
-  return ids;
+/// Returns whether an action is the start of a collective that completes the
+/// loss, or its wait.
+static bool isOfLoss(Operation *action) {
+  if (auto wait = dyn_cast<WaitOp>(action))
+    action = wait.getStarted().getDefiningOp();
+  auto start = dyn_cast_or_null<StartOp>(action);
+  auto role = start ? dyn_cast<RoleAttr>(start.getWhat()) : RoleAttr();
+  return role && role.getKind() == RoleKind::Loss;
 }
 
-static void order(ScheduleOp schedule, const SlotUses &uses) {
-  auto all = getEvaluationUses(schedule, uses);
-  DenseSet<int64_t> lossSums = findLossSums(schedule);
-  auto isOfLoss = [&](Operation *action, EvaluationUse use) {
-    auto id = action->getAttrOfType<IntegerAttr>("id");
-    return use == EvaluationUse::Once && id && lossSums.contains(id.getInt());
-  };
+static void order(ScheduleOp schedule, const StepIndex &index) {
+  auto all = getEvaluationUses(schedule, index);
   Block &body = schedule.getBody().front();
+  // What is left in flight comes last.
+  auto end = body.end();
+  while (end != body.begin() && isa<YieldOp, DoneOp>(*std::prev(end)))
+    --end;
   for (bool ofLoss : {false, true})
     for (auto [action, use] : all)
-      if (ofLoss ? isOfLoss(action, use) : use == EvaluationUse::Forward)
-        action->moveBefore(&body, body.end());
+      if (ofLoss ? use == EvaluationUse::Once && isOfLoss(action)
+                 : use == EvaluationUse::Forward)
+        action->moveBefore(&body, end);
 }
 
 namespace {
 
 struct OrderEvaluation : pp::impl::OrderEvaluationBase<OrderEvaluation> {
   void runOnOperation() override {
-    SlotUses uses(getOperation());
+    StepIndex index(getOperation());
     for (auto schedule : getOperation().getOps<ScheduleOp>())
       if (schedule.getEvaluation())
-        order(schedule, uses);
+        order(schedule, index);
   }
 };
 

@@ -5,10 +5,10 @@
 // reader. After: all ranks start what they have in common in one order; some
 // starts are later in their lists, none after its wait.
 //
-//   pp.recv 1 @g                        pp.run @s0_F microbatch 1
-//   pp.run @s0_F microbatch 1           pp.send 0 @h microbatch 1 …
-//   pp.send 0 @h microbatch 1 …         pp.recv 1 @g
-//   pp.wait 1                           pp.wait 1
+//   %g = pp.recv copy 1 microbatch 0       %h = pp.run @s0_F microbatch 1
+//   %h = pp.run @s0_F microbatch 1         %t = pp.send copy 0 microbatch 1
+//   (%h) %t = pp.send copy 0 microbatch 1 (%h)  %g = pp.recv copy 1 microbatch
+//   0 pp.wait %g                             pp.wait %g
 //
 // The order is that in which communications complete in a simulation
 // (StartOrder.h); pp-verify-schedule proves the result.
@@ -51,6 +51,8 @@ struct OrderStarts : pp::impl::OrderStartsBase<OrderStarts> {
     if (!plan->hasOneQueue())
       return;
     ScheduleIndex index(getOperation(), *plan);
+    if (failed(checkCopies(getOperation(), index.step)))
+      return signalPassFailure();
     TaskTimes times(getOperation());
     SmallVector<ScheduleOp> training, evaluation;
     for (auto schedule : getOperation().getOps<ScheduleOp>())

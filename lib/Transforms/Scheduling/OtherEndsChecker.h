@@ -15,25 +15,20 @@ class OtherEndsChecker {
 public:
   explicit OtherEndsChecker(CheckedTable table) : table(table) {}
 
-  void start(SendOp send) { startTransfer(send); }
-  void start(RecvOp recv) { startTransfer(recv); }
   void start(StartOp start);
-  /// Checks the wait for what `start` started.
-  LogicalResult check(WaitOp wait, Operation *start);
+  LogicalResult check(WaitOp wait, StartOp start);
 
 private:
-  /// A transfer on a microbatch, or what a collective is of and its kind.
-  using Key = std::pair<const void *, int64_t>;
-  struct Communication {
-    SmallVector<int64_t> places; ///< that have an end
+  struct Collective {
+    std::vector<int64_t> places; ///< that have an end
     SmallVector<int64_t> started;
   };
-  template <typename OpT> void startTransfer(OpT end);
-  void start(Operation *end, int64_t place, Key key, ArrayRef<int64_t> places);
 
   CheckedTable table;
-  std::map<Key, Communication> communications;
-  DenseMap<Operation *, Communication *> ofStart;
+  /// By what it is of, and its kind.
+  std::map<std::pair<const void *, ::ppopt::geometry::Collective>, Collective>
+      collectives;
+  DenseMap<Operation *, Collective *> ofStart;
 };
 
 } // namespace mlir::pp

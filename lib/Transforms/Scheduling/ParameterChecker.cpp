@@ -34,15 +34,15 @@ LogicalResult ParameterChecker::checkIsWhole(Operation *reader, StringRef verb,
     diag << ", of which each rank has updated its chunk only";
     diag.attachNote(state.updated->getLoc()) << "the chunk is updated here";
   } else {
-    diag << ", which the step before may still be gathering; put a carried "
-            "wait before it";
+    diag << ", which the step before may still be gathering; wait "
+            "for the schedule's argument before it";
   }
   return diag;
 }
 
 LogicalResult ParameterChecker::check(RunOp run) {
-  TaskOp task = table.index.uses.getTask(run);
-  for (const TaskOperand &operand : table.index.uses.getOperands(task)) {
+  TaskOp task = table.index.step.getTask(run);
+  for (const TaskOperand &operand : table.index.step.getOperands(task)) {
     RoleKind kind = operand.role.getKind();
     Attribute bucket;
     if (kind == RoleKind::Param)
@@ -64,16 +64,19 @@ LogicalResult ParameterChecker::check(RunOp run) {
   return success();
 }
 
-LogicalResult ParameterChecker::check(SendOp send, const SlotUse &use) {
-  Attribute bucket = getBucket(use.buffer);
-  State *state = find(use.place, bucket);
+LogicalResult ParameterChecker::check(Operation *send, const StepCopy &copy) {
+  Attribute bucket = getBucket(copy);
+  State *state = find(copy.from, bucket);
   return state ? checkIsWhole(send, "sends", bucket, *state) : success();
 }
 
 LogicalResult ParameterChecker::check(StartOp start) {
   Attribute bucket = getBucket(cast<RoleAttr>(start.getWhat()));
-  State *state = find(SlotUses::getPlace(start), bucket);
+  State *state = find(start.getPlaceOfStart(), bucket);
   BucketOp op = table.index.buckets.lookup(bucket);
+  if (!op)
+    return start.emitOpError("gathers parameters of ")
+           << bucket << ", which is no bucket";
   if (!state)
     return start.emitOpError("gathers parameters of ")
            << bucket
@@ -92,17 +95,17 @@ LogicalResult ParameterChecker::check(StartOp start) {
   return success();
 }
 
+bool ParameterChecker::isOfShards(StartOp start) {
+  return start.gathersParameters() &&
+         find(start.getPlaceOfStart(),
+              getBucket(cast<RoleAttr>(start.getWhat())));
+}
+
 LogicalResult ParameterChecker::finish(StartOp start, WaitOp wait) {
   Attribute bucket = getBucket(cast<RoleAttr>(start.getWhat()));
-  State *state = find(SlotUses::getPlace(start), bucket);
-  if (wait.getCarried()) {
-    if (!state || state->carried || state->updated)
-      return wait.emitOpError("waits for a gather of the step before, of ")
-             << bucket << ", which "
-             << (state && state->carried ? "is waited for already"
-                                         : "this step has updated");
+  State *state = find(start.getPlaceOfStart(), bucket);
+  if (wait.isCarried())
     state->carried = wait;
-  }
   state->isWhole = true;
   state->gather = {};
   return success();
@@ -111,12 +114,17 @@ LogicalResult ParameterChecker::finish(StartOp start, WaitOp wait) {
 LogicalResult ParameterChecker::checkComplete() {
   bool isLocal = table.schedule.isLocal();
   bool carries = !isLocal && !table.schedule.getEvaluation();
+  for (Value token : table.schedule.getYielded())
+    if (auto start = token.getDefiningOp<StartOp>(); start && !carries)
+      return start.emitOpError(
+          "is left in flight by an evaluation, after which "
+          "nothing is");
   for (auto &[key, state] : states) {
     StringRef lack;
     if (carries && !state.gather)
       lack = "does not gather";
     else if (!isLocal && !state.carried)
-      lack = "has no carried wait for the gather of";
+      lack = "does not wait for the step before to gather";
     else if (!carries && !state.isWhole)
       lack = "does not complete";
     if (!lack.empty())

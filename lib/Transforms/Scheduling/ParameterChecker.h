@@ -10,8 +10,8 @@ namespace mlir::pp {
 /// Checks that parameters that ranks have whole, but update a chunk of, are
 /// read when they are whole: before a rank updates its chunk of them, or after
 /// the chunks of all ranks were gathered. A step leaves its gathers in flight.
-/// So each table begins with none of these buckets whole, and a carried wait
-/// makes one whole. At the end of training all are being gathered; after an
+/// So each table begins with none of these buckets whole, and the wait for an
+/// argument makes one whole. At the end of training all are being gathered; after an
 /// evaluation, which any step may follow, all are whole. A local table carries
 /// nothing.
 class ParameterChecker {
@@ -19,8 +19,10 @@ public:
   explicit ParameterChecker(CheckedTable table);
 
   LogicalResult check(RunOp run);
-  LogicalResult check(SendOp send, const SlotUse &use);
+  LogicalResult check(Operation *send, const StepCopy &copy);
   LogicalResult check(StartOp start);
+  /// Returns whether a start gathers parameters that ranks update a chunk of.
+  bool isOfShards(StartOp start);
   LogicalResult finish(StartOp start, WaitOp wait);
   LogicalResult checkComplete();
 

@@ -8,9 +8,8 @@ using namespace mlir::pp;
 ScheduleIndex::ScheduleIndex(ModuleOp module, PlanOp plan)
     : plan(plan), mesh(plan.getGeometry()),
       microbatches(plan.getMicrobatches()), places(plan.getPlaces()),
-      batchParts(plan.getBatchParts()), uses(module), operandBuffers(module),
-      tasks(llvm::to_vector(module.getOps<TaskOp>())),
-      transfers(llvm::to_vector(module.getOps<TransferOp>())) {
+      batchParts(plan.getBatchParts()), step(module), stepOp(findStep(module)),
+      operandBuffers(module), tasks(llvm::to_vector(module.getOps<TaskOp>())) {
   for (auto bucket : module.getOps<BucketOp>()) {
     auto symbol = FlatSymbolRefAttr::get(bucket.getSymNameAttr());
     buckets[symbol] = bucket;
@@ -22,9 +21,14 @@ ScheduleIndex::ScheduleIndex(ModuleOp module, PlanOp plan)
   }
   for (auto schedule : module.getOps<ScheduleOp>())
     if (!schedule.getEvaluation())
-      for (auto start : schedule.getOps<StartOp>())
-        if (start.gathersParameters())
-          gathers[{SlotUses::getPlace(start), start.getId()}] = start;
+      training[schedule.getPlace()] = schedule;
+}
+
+StartOp ScheduleIndex::getCarried(int64_t place, unsigned number) const {
+  ScheduleOp schedule = training.lookup(place);
+  if (!schedule || number >= schedule.getYielded().size())
+    return {};
+  return schedule.getYielded()[number].getDefiningOp<StartOp>();
 }
 
 bool ScheduleIndex::isChunk(const TaskOperand &operand) const {

@@ -7,105 +7,95 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Returns whether a slot of that number exists on the place of the use.
-bool SlotChecker::isSlot(int64_t number, const SlotUse &use) {
-  return number >= 0 && number < static_cast<int64_t>(slots.size()) &&
-         table.schedule.getSlotPlace(number) == use.place;
+/// Returns the slot of a value; null if it has none.
+SlotChecker::Slot *SlotChecker::find(Value value) {
+  std::optional<int64_t> number = getSlot(getHolder(value));
+  bool isSlot =
+      number && *number >= 0 && *number < static_cast<int64_t>(slots.size());
+  return isSlot ? &slots[*number] : nullptr;
 }
 
-LogicalResult SlotChecker::checkRead(Operation *action, const SlotUse &use,
-                                     int64_t microbatch) {
-  int64_t number = getSlot(action, use);
-  bool isHere = isSlot(number, use);
-  const Slot &slot = isHere ? slots[number] : Slot();
-  if (!isHere || slot.value != use.role || slot.microbatch != microbatch) {
-    InFlightDiagnostic diag = action->emitOpError("reads '")
-                              << use.role.getName()
-                              << "' from a slot that does not hold it: it was "
-                                 "not computed yet, or something else was "
-                                 "written there";
-    if (slot.writer)
-      diag.attachNote(slot.writer->getLoc())
-          << "the slot was last written here";
-    return diag;
-  }
-  if (slot.receive) {
-    InFlightDiagnostic diag = action->emitOpError("reads '")
-                              << use.role.getName()
-                              << "' before its receive is waited for";
-    diag.attachNote(slot.receive->getLoc()) << "the receive starts here";
-    return diag;
-  }
-  return success();
+LogicalResult SlotChecker::checkRead(Operation *action, Value value,
+                                     int64_t place) {
+  Slot *slot = find(value);
+  if (slot && slot->holder == getHolder(value) &&
+      table.index.step.getPlace(slot->holder.getDefiningOp()) == place)
+    return success();
+  bool isElsewhere = slot && slot->holder == getHolder(value);
+  InFlightDiagnostic diag = action->emitOpError("reads a value ");
+  if (isElsewhere)
+    diag << "of another place than its own, " << place;
+  else
+    diag << "from a slot that something else was written to";
+  diag.attachNote(value.getLoc()) << "the value is made here";
+  if (slot && slot->holder && !isElsewhere)
+    diag.attachNote(slot->holder.getLoc()) << "the slot was written here";
+  return diag;
 }
 
-LogicalResult SlotChecker::checkWrite(Operation *action, const SlotUse &use,
-                                      int64_t microbatch) {
-  int64_t number = getSlot(action, use);
-  if (!isSlot(number, use))
+LogicalResult SlotChecker::checkWrite(Operation *action, Value holder,
+                                      ArrayRef<Value> read) {
+  int64_t place = table.index.step.getPlace(action);
+  Slot *slot = find(holder);
+  std::optional<int64_t> number = getSlot(holder);
+  if (!slot || table.schedule.getSlotPlace(*number) != place)
     return action->emitOpError("has no slot on place ")
-           << use.place << " for '" << use.role.getName() << "'";
-  int64_t bytes = table.schedule.getSlots()[number];
-  if (getBytes(use.type) > bytes)
-    return action->emitOpError("writes the ")
-           << getBytes(use.type) << " bytes of '" << use.role.getName()
-           << "' to slot " << number << " of " << bytes;
-  Slot &slot = slots[number];
-  Operation *busy = slot.sends ? slot.send : slot.receive;
-  if (busy) {
-    InFlightDiagnostic diag = action->emitOpError("writes '")
-                              << use.role.getName() << "' to slot " << number
-                              << ", which a transfer still uses";
-    diag.attachNote(busy->getLoc()) << "this transfer is not waited for";
+           << place << " for result "
+           << cast<OpResult>(holder).getResultNumber();
+  int64_t bytes = table.schedule.getSlots()[*number];
+  auto future = dyn_cast<FutureType>(holder.getType());
+  int64_t needed = getBytes(future ? future.getValue() : holder.getType());
+  if (needed > bytes)
+    return action->emitOpError("writes ")
+           << needed << " bytes to slot " << *number << " of " << bytes;
+  if (!slot->busy.empty()) {
+    InFlightDiagnostic diag = action->emitOpError("writes to slot ")
+                              << *number << ", which a transfer still uses";
+    diag.attachNote(slot->busy.back()->getLoc())
+        << "this transfer is not waited for";
     return diag;
   }
-  slot = {use.role, microbatch, action};
+  // A run reads its operands while it writes its results.
+  if (llvm::is_contained(read, slot->holder) ||
+      (slot->holder && slot->holder.getDefiningOp() == action))
+    return action->emitOpError("writes a result to slot ")
+           << *number << ", which it "
+           << (slot->holder.getDefiningOp() == action
+                   ? "writes another result to"
+                   : "reads");
+  slot->holder = holder;
   return success();
 }
 
-LogicalResult SlotChecker::check(RunOp run) {
-  int64_t microbatch = run.getMicrobatch();
-  llvm::SmallDenseSet<int64_t, 8> used;
-  // Reads come first.
-  for (const SlotUse &use : table.index.uses.of(run)) {
-    int64_t slot = getSlot(run, use);
-    if (!use.isWrite) {
-      if (failed(checkRead(run, use, microbatch)))
+LogicalResult SlotChecker::check(Operation *action) {
+  SmallVector<Value> read;
+  if (isa<RunOp, SendOp, CopyOp>(action)) {
+    int64_t place = isa<CopyOp>(action) ? cast<CopyOp>(action).getFrom()
+                                        : table.index.step.getPlace(action);
+    for (Value operand : action->getOperands()) {
+      if (failed(checkRead(action, operand, place)))
         return failure();
-      used.insert(slot);
-      continue;
+      read.push_back(getHolder(operand));
     }
-    if (used.contains(slot))
-      return run.emitOpError("writes '") << use.role.getName() << "' to slot "
-                                         << slot << ", which it reads";
-    if (failed(checkWrite(run, use, microbatch)))
-      return failure();
-    // Two results of one run would overwrite each other.
-    used.insert(slot);
   }
+  for (Value holder : getHolders(action))
+    if (failed(checkWrite(action, holder, read)))
+      return failure();
+  if (auto send = dyn_cast<SendOp>(action); send && send.getValue())
+    find(send.getValue())->busy.push_back(send);
+  if (auto recv = dyn_cast<RecvOp>(action);
+      recv && isa<FutureType>(recv.getStarted().getType()))
+    find(recv.getStarted())->busy.push_back(recv);
   return success();
 }
 
-LogicalResult SlotChecker::checkSend(SendOp send, const SlotUse &use) {
-  if (failed(checkRead(send, use, send.getMicrobatch())))
-    return failure();
-  Slot &slot = slots[getSlot(send, use)];
-  slot.send = send;
-  ++slot.sends;
-  return success();
-}
-
-LogicalResult SlotChecker::checkReceive(RecvOp recv, const SlotUse &use) {
-  if (failed(checkWrite(recv, use, recv.getMicrobatch())))
-    return failure();
-  slots[getSlot(recv, use)].receive = recv;
-  return success();
-}
-
-void SlotChecker::finish(SendOp send, const SlotUse &use) {
-  --slots[getSlot(send, use)].sends;
-}
-
-void SlotChecker::finish(RecvOp recv, const SlotUse &use) {
-  slots[getSlot(recv, use)].receive = nullptr;
+void SlotChecker::finish(WaitOp wait) {
+  Operation *start = wait.getStarted().getDefiningOp();
+  Value value;
+  if (auto send = dyn_cast_or_null<SendOp>(start))
+    value = send.getValue();
+  else if (isa_and_present<RecvOp>(start) && wait.getValue())
+    value = wait.getStarted();
+  if (value)
+    llvm::erase(find(value)->busy, start);
 }

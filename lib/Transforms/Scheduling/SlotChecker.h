@@ -5,39 +5,33 @@
 
 #include "CheckedTable.h"
 
+#include "ppopt/Transforms/Scheduling/SlotLifetimes.h"
+
 namespace mlir::pp {
 
-/// Checks that every value is read from a slot that holds it, on the place of
-/// the reader; that no slot is written while its value is still read or sent,
-/// or read while it is being received; and that values fit into their slots.
+/// Checks that every value is in a slot of its place, and still there where it
+/// is read; that no slot is written while its value is being sent or received;
+/// and that values fit into their slots.
 class SlotChecker {
 public:
   explicit SlotChecker(CheckedTable table)
       : table(table), slots(table.schedule.getSlots().size()) {}
 
-  LogicalResult check(RunOp run);
-  // Checks a transfer of a value in a slot.
-  LogicalResult checkSend(SendOp send, const SlotUse &use);
-  LogicalResult checkReceive(RecvOp recv, const SlotUse &use);
-  void finish(SendOp send, const SlotUse &use);
-  void finish(RecvOp recv, const SlotUse &use);
+  /// Checks what an action reads and writes.
+  LogicalResult check(Operation *action);
+  void finish(WaitOp wait);
 
 private:
-  /// Slot contents and pending transfers.
   struct Slot {
-    Attribute value; ///< the role; null: empty
-    int64_t microbatch = 0;
-    Operation *writer = nullptr;
-    Operation *receive = nullptr; ///< not waited for yet
-    Operation *send = nullptr;    ///< the last of `sends`
-    unsigned sends = 0;           ///< not waited for yet
+    Value holder; ///< what is there; null: nothing
+    /// Sends and the receive that are not waited for yet.
+    SmallVector<Operation *, 1> busy;
   };
 
-  bool isSlot(int64_t number, const SlotUse &use);
-  LogicalResult checkRead(Operation *action, const SlotUse &use,
-                          int64_t microbatch);
-  LogicalResult checkWrite(Operation *action, const SlotUse &use,
-                           int64_t microbatch);
+  LogicalResult checkRead(Operation *action, Value value, int64_t place);
+  LogicalResult checkWrite(Operation *action, Value holder,
+                           ArrayRef<Value> read);
+  Slot *find(Value value);
 
   CheckedTable table;
   SmallVector<Slot> slots;

@@ -11,7 +11,7 @@ static bool isSum(StartOp start) { return geometry::reduces(start.getKind()); }
 
 /// Returns the part of a value that a start hands over.
 static OnPlace getPart(StartOp start) {
-  return {SlotUses::getPlace(start), start.getWhat()};
+  return {start.getPlaceOfStart(), start.getWhat()};
 }
 
 ArrayRef<SumChecker::Use> SumChecker::getUses(TaskOp task) {
@@ -21,7 +21,7 @@ ArrayRef<SumChecker::Use> SumChecker::getUses(TaskOp task) {
   DenseSet<Attribute> results;
   for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
     results.insert(task.getResultRole(i));
-  for (const TaskOperand &operand : table.index.uses.getOperands(task))
+  for (const TaskOperand &operand : table.index.step.getOperands(task))
     if (Attribute what = table.index.getSummed(operand.role))
       it->second.push_back({operand.role, what, results.contains(operand.role),
                             table.index.isChunk(operand)});
@@ -117,7 +117,7 @@ LogicalResult SumChecker::checkAddition(RunOp run, const Use &use,
 }
 
 LogicalResult SumChecker::check(RunOp run) {
-  TaskOp task = table.index.uses.getTask(run);
+  TaskOp task = table.index.step.getTask(run);
   for (const Use &use : getUses(task)) {
     OnPlace part = {task.getPlace(), use.what};
     Sum &sum = sums[part];
@@ -146,7 +146,7 @@ LogicalResult SumChecker::check(RunOp run) {
 LogicalResult SumChecker::checkRanks(StartOp start) {
   const ScheduleIndex &index = table.index;
   geometry::Group group = start.getGroup().getGeometry();
-  int64_t place = SlotUses::getPlace(start);
+  int64_t place = start.getPlaceOfStart();
   std::optional<int64_t> rank = index.mesh.firstRank(place);
   if (!rank)
     return start.emitOpError("is on place ")

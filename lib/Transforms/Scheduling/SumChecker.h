@@ -22,8 +22,8 @@ public:
   LogicalResult check(StartOp start);
   void finish(StartOp start, WaitOp wait);
   /// Notes that the gradients of a bucket are sent to its owner.
-  void take(Operation *send, const SlotUse &use) {
-    sums[{use.place, getBucket(use.buffer)}].take(send);
+  void take(Operation *send, const StepCopy &copy) {
+    sums[{copy.from, getBucket(copy)}].take(send);
   }
   /// Checks that what runs of the table have added to is summed on all its
   /// places.

@@ -3,10 +3,9 @@
 // The contract of phase `scheduled`. Changes nothing. Goes through the table of
 // each place, or of all places, once and checks each action with:
 //
-//   RunChecker       tasks run once on every microbatch
-//   BindingChecker   operands are bound to where their values are
-//   TransferChecker  transfers are made once, what is started is waited for
-//   SlotChecker      values in slots are read from slots that hold them
+//   InstanceChecker  the table is an instance of pp.step
+//   BindingChecker   runs have the addresses of what they bind
+//   SlotChecker      values are read from slots that hold them
 //   SumChecker       sums over ranks are complete when they are read
 //   DecisionChecker  what a place decides is read after it is decided
 //   LoanChecker      borrowed parameters come before they are read or updated
@@ -14,20 +13,20 @@
 //   OtherEndsChecker  waits of one process come after all ends have started
 //
 // Then ProgressProof checks the tables of all places together. It expands runs
-// by the signatures of tasks, which must list what the bodies make.
+// by the signatures of tasks, which must list what the bodies make. MLIR's
+// verifiers have checked that what is in flight is waited for once.
 //
 //===----------------------------------------------------------------------===//
 
 #include "BindingChecker.h"
 #include "DecisionChecker.h"
+#include "InstanceChecker.h"
 #include "LoanChecker.h"
 #include "OtherEndsChecker.h"
 #include "ParameterChecker.h"
 #include "ProgressProof.h"
-#include "RunChecker.h"
 #include "SlotChecker.h"
 #include "SumChecker.h"
-#include "TransferChecker.h"
 
 #include "ppopt/Analysis/TaskCollectives.h"
 #include "ppopt/Transforms/Model/Entry.h"
@@ -89,9 +88,9 @@ LogicalResult checkIsLocal(ArrayRef<ScheduleOp> schedules) {
 class TableWalk {
 public:
   explicit TableWalk(CheckedTable table)
-      : table(table), runs(table), bindings(table), transfers(table),
-        slots(table), sums(table), decisions(table), loans(table),
-        parameters(table), otherEnds(table) {}
+      : table(table), instances(table), bindings(table), slots(table),
+        sums(table), decisions(table), loans(table), parameters(table),
+        otherEnds(table) {}
 
   LogicalResult check();
 
@@ -100,15 +99,20 @@ private:
   LogicalResult check(RunOp run);
   LogicalResult check(SendOp send);
   LogicalResult check(RecvOp recv);
+  LogicalResult check(CopyOp copy);
+  LogicalResult check(CopyBucketOp copy);
   LogicalResult check(StartOp start);
   LogicalResult check(WaitOp wait);
-  LogicalResult checkSendOfBucket(SendOp send, const SlotUse &use);
+  LogicalResult checkSendOfBucket(Operation *send, const StepCopy &copy);
+  LogicalResult finish(WaitOp wait, StartOp start);
   LogicalResult checkComplete();
+  template <typename OpT> const StepCopy &getCopy(OpT end) {
+    return *table.index.step.getCopy(end);
+  }
 
   CheckedTable table;
-  RunChecker runs;
+  InstanceChecker instances;
   BindingChecker bindings;
-  TransferChecker transfers;
   SlotChecker slots;
   SumChecker sums;
   DecisionChecker decisions;
@@ -119,90 +123,113 @@ private:
 
 LogicalResult TableWalk::check(RunOp run) {
   return success(
-      succeeded(runs.check(run)) && succeeded(bindings.check(run)) &&
+      succeeded(instances.check(run)) && succeeded(bindings.check(run)) &&
       succeeded(sums.check(run)) && succeeded(decisions.check(run)) &&
       succeeded(loans.check(run)) && succeeded(parameters.check(run)) &&
       succeeded(slots.check(run)));
 }
 
-/// Checks a transfer of the step, which sends a bucket's parameters or
-/// gradients.
-LogicalResult TableWalk::checkSendOfBucket(SendOp send, const SlotUse &use) {
-  if (use.buffer.getKind() != BufferKind::Grads)
-    return loans.checkSend(send, use);
-  sums.take(send, use);
-  return success();
+/// Checks the sending of a bucket's parameters or gradients.
+LogicalResult TableWalk::checkSendOfBucket(Operation *send,
+                                           const StepCopy &copy) {
+  if (copy.gradientOf) {
+    sums.take(send, copy);
+    return success();
+  }
+  if (failed(parameters.check(send, copy)))
+    return failure();
+  loans.start(send, copy);
+  return loans.checkSend(send, copy);
 }
 
 LogicalResult TableWalk::check(SendOp send) {
-  if (failed(transfers.check(send)))
+  if (failed(instances.check(send)) || failed(slots.check(send)))
     return failure();
-  SlotUse use = table.index.uses.of(send);
-  if (failed(bindings.check(send, use)))
-    return failure();
-  otherEnds.start(send);
-  if (liesInSlot(use))
-    return slots.checkSend(send, use);
-  if (use.buffer.getKind() == BufferKind::Params) {
-    if (failed(parameters.check(send, use)))
-      return failure();
-    loans.start(send, use);
-  }
-  return checkSendOfBucket(send, use);
+  const StepCopy &copy = getCopy(send);
+  return copy.isOfStep() ? checkSendOfBucket(send, copy) : success();
 }
 
 LogicalResult TableWalk::check(RecvOp recv) {
-  if (failed(transfers.check(recv)))
+  return success(succeeded(instances.check(recv)) &&
+                 succeeded(slots.check(recv)));
+}
+
+LogicalResult TableWalk::check(CopyOp copy) {
+  return success(succeeded(instances.check(copy)) &&
+                 succeeded(slots.check(copy)));
+}
+
+LogicalResult TableWalk::check(CopyBucketOp op) {
+  if (failed(instances.check(op)))
     return failure();
-  SlotUse use = table.index.uses.of(recv);
-  if (failed(bindings.check(recv, use)))
+  const StepCopy &copy = *table.index.step.getCopies().find(op.getId());
+  if (failed(checkSendOfBucket(op, copy)) || failed(slots.check(op)))
     return failure();
-  otherEnds.start(recv);
-  return liesInSlot(use) ? slots.checkReceive(recv, use) : success();
+  if (!copy.isValue()) {
+    loans.finish(copy);
+    loans.receive(copy);
+  }
+  return success();
 }
 
 LogicalResult TableWalk::check(StartOp start) {
-  if (failed(transfers.check(start)) ||
-      failed(start.gathersParameters() ? parameters.check(start)
-                                       : sums.check(start)))
+  if (failed(start.gathersParameters() ? parameters.check(start)
+                                       : sums.check(start)) ||
+      failed(table.index.operandBuffers.getOperand(start,
+                                                   start.getPlaceOfStart())))
     return failure();
   otherEnds.start(start);
   return success();
 }
 
-LogicalResult TableWalk::check(WaitOp wait) {
-  FailureOr<Operation *> action = transfers.check(wait);
-  if (failed(action) || failed(otherEnds.check(wait, *action)))
+LogicalResult TableWalk::finish(WaitOp wait, StartOp start) {
+  if (!wait.isCarried() && failed(otherEnds.check(wait, start)))
     return failure();
-  auto start = dyn_cast<StartOp>(*action);
-  if (start && start.gathersParameters())
+  if (start.gathersParameters())
     return parameters.finish(start, wait);
-  if (start) {
-    sums.finish(start, wait);
-  } else if (auto send = dyn_cast<SendOp>(*action)) {
-    SlotUse use = table.index.uses.of(send);
-    liesInSlot(use) ? slots.finish(send, use) : loans.finish(use);
-  } else {
-    auto recv = cast<RecvOp>(*action);
-    SlotUse use = table.index.uses.of(recv);
-    liesInSlot(use) ? slots.finish(recv, use) : loans.receive(use);
+  sums.finish(start, wait);
+  return success();
+}
+
+LogicalResult TableWalk::check(WaitOp wait) {
+  if (auto argument = dyn_cast<BlockArgument>(wait.getStarted())) {
+    StartOp start = table.index.getCarried(table.schedule.getPlace(),
+                                           argument.getArgNumber());
+    if (start && parameters.isOfShards(start))
+      return finish(wait, start);
+    return wait.emitOpError("waits for token ")
+           << argument.getArgNumber()
+           << " of the step before, and no step of this place leaves a gather "
+              "of parameters in flight as that";
   }
+  Operation *action = wait.getStarted().getDefiningOp();
+  if (auto start = dyn_cast<StartOp>(action))
+    return finish(wait, start);
+  if (auto recv = dyn_cast<RecvOp>(action)) {
+    if (const StepCopy &copy = getCopy(recv); !copy.isValue())
+      loans.receive(copy);
+  } else if (auto send = dyn_cast<SendOp>(action)) {
+    if (const StepCopy &copy = getCopy(send); !copy.isValue())
+      loans.finish(copy);
+  } else {
+    return wait.emitOpError("waits for nothing");
+  }
+  instances.finish(wait);
+  slots.finish(wait);
   return success();
 }
 
 LogicalResult TableWalk::check(Operation &action) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&action)
-      .Case<RunOp, SendOp, RecvOp, StartOp, WaitOp>(
+      .Case<RunOp, SendOp, RecvOp, CopyOp, CopyBucketOp, StartOp, WaitOp>(
           [&](auto op) { return check(op); })
       .Default(success());
 }
 
 LogicalResult TableWalk::checkComplete() {
-  return success(succeeded(transfers.checkAllAreDone()) &&
-                 succeeded(runs.checkComplete()) &&
+  return success(succeeded(instances.checkComplete()) &&
                  succeeded(sums.checkComplete()) &&
-                 succeeded(parameters.checkComplete()) &&
-                 succeeded(transfers.checkComplete()));
+                 succeeded(parameters.checkComplete()));
 }
 
 LogicalResult TableWalk::check() {
@@ -218,6 +245,11 @@ struct VerifySchedule : pp::impl::VerifyScheduleBase<VerifySchedule> {
     if (failed(plan))
       return signalPassFailure();
     ScheduleIndex index(getOperation(), *plan);
+    if (!index.stepOp && !getOperation().getOps<ScheduleOp>().empty()) {
+      getOperation().emitError("there is no pp.step that the schedules could "
+                               "be instances of");
+      return signalPassFailure();
+    }
     for (TaskOp task : index.tasks)
       if (failed(verifySignature(task)))
         return signalPassFailure();
@@ -228,7 +260,7 @@ struct VerifySchedule : pp::impl::VerifyScheduleBase<VerifySchedule> {
       if (!schedules.empty() && failed(check(schedules, index)))
         return signalPassFailure();
     for (ScheduleOp schedule : evaluation)
-      if (failed(findEvaluationParts(schedule, index.uses)))
+      if (failed(findEvaluationParts(schedule, index.step)))
         return signalPassFailure();
     if (failed(proveSchedules(training, evaluation, index)))
       return signalPassFailure();

@@ -21,8 +21,8 @@
 !w = tensor<50257x64xbf16>
 !z = tensor<2x4x50257xbf16>
 !r = tensor<8x50257xbf16>
-pp.task loss stage 0 @logits(%h: !h {pp.role = #pp.role<saved, "h">}, %w: !w {pp.role = #pp.role<param, "w">})
-    -> (!h {pp.role = #pp.role<saved, "dh">}, !w {pp.role = #pp.role<saved, "dw">}) {
+pp.task loss stage 0 @logits(%h: !h, %w: !w {pp.role = #pp.role<param, "w">})
+    -> (!h, !w) {
   %0 = pp.matmul %h, %w {transpose_rhs} : !h, !w
   %1 = pp.reshape %0 : !z to !r
   %2 = pp.reduce max %1 [1] {keep_dims} : !r
@@ -42,9 +42,9 @@ pp.task loss stage 0 @logits(%h: !h {pp.role = #pp.role<saved, "h">}, %w: !w {pp
 // CHECK: pp.matmul %arg0, %arg2 :
 // CHECK: pp.matmul %arg0, %arg3 :
 // BUFFERS: pp.temp {{.*}} : memref<8x577xf32, strided<[580, 1]>>
-pp.task forward stage 0 @lengths(%x: tensor<8x16xf32> {pp.role = #pp.role<saved, "x">}, %a: tensor<16x577xf32> {pp.role = #pp.role<param, "a">},
+pp.task forward stage 0 @lengths(%x: tensor<8x16xf32>, %a: tensor<16x577xf32> {pp.role = #pp.role<param, "a">},
     %b: tensor<16x576xf32> {pp.role = #pp.role<param, "b">}, %c: tensor<16x501xf32> {pp.role = #pp.role<param, "c">})
-    -> (tensor<8x1xf32> {pp.role = #pp.role<saved, "s">}, tensor<8x1xf32> {pp.role = #pp.role<saved, "t">}, tensor<8x1xf32> {pp.role = #pp.role<saved, "u">}) {
+    -> (tensor<8x1xf32>, tensor<8x1xf32>, tensor<8x1xf32>) {
   %0 = pp.matmul %x, %a : tensor<8x16xf32>, tensor<16x577xf32>
   %1 = pp.reduce sum %0 [1] {keep_dims} : tensor<8x577xf32>
   %2 = pp.matmul %x, %b : tensor<8x16xf32>, tensor<16x576xf32>
@@ -70,10 +70,10 @@ pp.task forward stage 0 @lengths(%x: tensor<8x16xf32> {pp.role = #pp.role<saved,
 // BUFFERS: pp.kernel @reduce_8x513_0(%arg0: tensor<8x513xf32> {pp.pitch = 516 : i64})
 // BUFFERS: pp.lanes = 256
 !m = tensor<8x513xf32>
-pp.task forward stage 0 @kept(%x: tensor<8x16xf32> {pp.role = #pp.role<saved, "x">}, %a: tensor<16x513xf32> {pp.role = #pp.role<param, "a">},
+pp.task forward stage 0 @kept(%x: tensor<8x16xf32>, %a: tensor<16x513xf32> {pp.role = #pp.role<param, "a">},
     %b: tensor<16x513xf32> {pp.role = #pp.role<param, "b">}, %c: tensor<16x514xf32> {pp.role = #pp.role<param, "c">})
-    -> (!m {pp.role = #pp.role<saved, "s">}, tensor<8x1xf32> {pp.role = #pp.role<saved, "t">}, tensor<8x1xf32> {pp.role = #pp.role<saved, "u">},
-        tensor<16x1xf32> {pp.role = #pp.role<saved, "v">}) {
+    -> (!m, tensor<8x1xf32>, tensor<8x1xf32>,
+        tensor<16x1xf32>) {
   %0 = pp.matmul %x, %a : tensor<8x16xf32>, tensor<16x513xf32>
   %1 = pp.reduce sum %0 [1] {keep_dims} : !m
   %2 = pp.matmul %x, %b : tensor<8x16xf32>, tensor<16x513xf32>
@@ -94,7 +94,7 @@ pp.task forward stage 0 @kept(%x: tensor<8x16xf32> {pp.role = #pp.role<saved, "x
 // BUFFERS: pp.gemm %[[E]], %[[E]] {{.*}}a_offset = 9 : i64, a_strides = array<i64: 0, 0, 1, 4>, b_offset = 9 : i64, b_strides = array<i64: 0, 0, 4, 1>
 // BUFFERS: pp.kernel @exp_9x3(%arg0: tensor<9x3xf32>) -> (tensor<9x3xf32> {pp.pitch = 4 : i64, pp.sweep = 0 : i64})
 module attributes {pp.thresholds = {"gpu-pitch-columns" = 2 : i64}} {
-  pp.task forward stage 0 @short(%x: tensor<9x3xf32> {pp.role = #pp.role<saved, "x">}) -> (tensor<2x2xf32> {pp.role = #pp.role<saved, "y">}) {
+  pp.task forward stage 0 @short(%x: tensor<9x3xf32>) -> tensor<2x2xf32> {
     %0 = pp.exp %x : tensor<9x3xf32>
     %1 = pp.slice %0 [2, 1] : tensor<9x3xf32> to tensor<7x2xf32>
     %2 = pp.matmul %1, %1 {transpose_lhs} : tensor<7x2xf32>, tensor<7x2xf32>

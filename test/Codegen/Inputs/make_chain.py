@@ -6,7 +6,7 @@ OPS = 200
 
 shape = "8x4" if sys.argv[1] == "rows" else "4"
 lines = ["pp.task forward stage 0 @chain(%0: tensor<8x4xf32> {pp.role = #pp.role<input, \"x\">})",
-         f"    -> (tensor<{shape}xf32> {{pp.role = #pp.role<saved, \"y\">}}) {{"]
+         f"    -> tensor<{shape}xf32> {{"]
 last = 0
 if sys.argv[1] == "columns":
     lines.append("  %1 = pp.reduce sum %0 [0] : tensor<8x4xf32>")

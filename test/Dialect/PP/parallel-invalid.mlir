@@ -8,30 +8,6 @@ func.func @to_itself(%x: tensor<4xf32>) {
 
 // -----
 
-// expected-error @+1 {{goes from place 2 to itself}}
-pp.transfer @x0 "s0.v0" from 2 to 2 stage 0 to 1 : tensor<4xf32>
-
-// -----
-
-// expected-error @+1 {{is a gradient, and requires one}}
-pp.transfer @x1 "s1.g0" from 1 to 0 stage 1 to 0 {requires_grad, gradient_of = @x0} : tensor<4xf32>
-
-// -----
-
-pp.schedule 0 attributes {slots = array<i64>} {
-  // expected-error @+1 {{names @x0, which is not a transfer}}
-  pp.send 0 @x0 microbatch 0 slot 0
-}
-
-// -----
-
-pp.schedule 0 attributes {slots = array<i64>} {
-  // expected-error @+1 {{names @x0, which is not a transfer}}
-  pp.recv 0 @x0 microbatch 0 slot 0
-}
-
-// -----
-
 func.func @other_type(%g: tensor<5xf32>) {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<4xf32>
   pp.place 0 stage 0 backward {
@@ -122,22 +98,17 @@ func.func @yields_another_type(%x: tensor<4xf32>) {
 // -----
 
 pp.schedule local attributes {slots = array<i64>, slot_places = array<i64>} {
-  // expected-error @+1 {{names @x0, which is not a transfer}}
-  pp.recv 0 @x0 microbatch 0 slot 0
-}
-
-// -----
-
-pp.schedule local attributes {slots = array<i64>, slot_places = array<i64>} {
   // expected-error @+1 {{must say on which place it is: the schedule is of all places}}
-  pp.start 0 all_reduce over <["pp"]> channel 1 @b0
+  %0 = pp.start all_reduce over <["pp"]> channel 1 @b0
+  pp.wait %0 : !pp.token
 }
 
 // -----
 
 pp.schedule 0 attributes {slots = array<i64>} {
   // expected-error @+1 {{says that it is on place 1: only a local schedule's starts do}}
-  pp.start 0 on 1 all_reduce over <["pp"]> channel 1 @b0
+  %0 = pp.start on 1 all_reduce over <["pp"]> channel 1 @b0
+  pp.wait %0 : !pp.token
 }
 
 // -----
@@ -214,20 +185,20 @@ pp.region <loss of <norm>> at 0 bytes 64
 // -----
 
 pp.task forward stage 0 @s0_F(%x: tensor<4xf32> {pp.role = #pp.role<input, "x">}, %l: tensor<f64> {pp.role = #pp.role<loss, "loss">})
-    -> (tensor<f64> {pp.role = #pp.role<loss, "loss">}, tensor<4xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+    -> (tensor<f64> {pp.role = #pp.role<loss, "loss">}, tensor<4xf32>) {
   pp.return %l, %x : tensor<f64>, tensor<4xf32>
 }
 pp.schedule 0 attributes {slots = array<i64: 64>} {
-  pp.run @s0_F microbatch 0 (<input, "x">, <loss>, slot 0)
-  // expected-error @+1 {{binds 2 operands, and @s0_F has 3}}
-  pp.run @s0_F microbatch 0 (<input, "x">, <loss>)
+  %0 = pp.run @s0_F microbatch 0 () at (<input, "x">, <loss>) slots [0] : () -> tensor<4xf32>
+  // expected-error @+1 {{has 1 addresses, and @s0_F binds 2 operands beside its values}}
+  %1 = pp.run @s0_F microbatch 0 () at (<input, "x">) slots [0] : () -> tensor<4xf32>
 }
 
 // -----
 
 pp.schedule 0 attributes {slots = array<i64>} {
   // expected-error @+1 {{expected '<'}}
-  pp.run @s0_F microbatch 0 (gathered 1)
+  pp.run @s0_F microbatch 0 () at (gathered 1) : () -> ()
 }
 
 // -----
@@ -249,26 +220,29 @@ pp.plan {mesh = [#pp.axis<"pp" = 1>, #pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], ba
 
 pp.schedule 0 attributes {slots = array<i64>} {
   // expected-error @+1 {{names the axis "dp" twice}}
-  pp.start 0 all_reduce over <["dp", "dp"]> channel 1 @b0
+  %0 = pp.start all_reduce over <["dp", "dp"]> channel 1 @b0
+  pp.wait %0 : !pp.token
 }
 
 // -----
 
 pp.schedule 0 attributes {slots = array<i64>} {
   // expected-error @+1 {{selects places, and 'pp' is not one of its axes}}
-  pp.start 0 all_reduce over <["dp"] among [0, 1]> channel 1 @b0
+  %0 = pp.start all_reduce over <["dp"] among [0, 1]> channel 1 @b0
+  pp.wait %0 : !pp.token
 }
 
 // -----
 
 pp.schedule 0 attributes {slots = array<i64>} {
   // expected-error @+1 {{has place 1 after 1: places are in ascending order}}
-  pp.start 0 all_reduce over <["dp", "pp"] among [0, 1, 1]> channel 1 @b0
+  %0 = pp.start all_reduce over <["dp", "pp"] among [0, 1, 1]> channel 1 @b0
+  pp.wait %0 : !pp.token
 }
 
 // -----
 
 pp.schedule 0 attributes {slots = array<i64>} {
   // expected-error @+1 {{unknown collective 'all_to_all'; use all_reduce, all_gather, reduce_scatter, broadcast}}
-  pp.start 0 all_to_all over <["dp"]> channel 1 @b0
+  %0 = pp.start all_to_all over <["dp"]> channel 1 @b0
 }

@@ -7,7 +7,7 @@ pp.step microbatch {
 
 // -----
 
-pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> tensor<1x4xf32> {
   pp.return %x : tensor<1x4xf32>
 }
 pp.step microbatch {
@@ -17,7 +17,7 @@ pp.step microbatch {
 
 // -----
 
-pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> tensor<1x4xf32> {
   pp.return %x : tensor<1x4xf32>
 }
 pp.step microbatch {
@@ -28,7 +28,7 @@ pp.step microbatch {
 
 // -----
 
-pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> tensor<1x4xf32> {
   pp.return %x : tensor<1x4xf32>
 }
 pp.step microbatch {
@@ -42,7 +42,7 @@ pp.step microbatch {
 // -----
 
 // Both may have a copy that training and evaluation have.
-pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> tensor<1x4xf32> {
   pp.return %x : tensor<1x4xf32>
 }
 pp.step microbatch {
@@ -55,7 +55,7 @@ pp.step microbatch {
 
 // -----
 
-pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> tensor<1x4xf32> {
   pp.return %x : tensor<1x4xf32>
 }
 pp.step microbatch {
@@ -66,7 +66,7 @@ pp.step microbatch {
 
 // -----
 
-pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> tensor<1x4xf32> {
   pp.return %x : tensor<1x4xf32>
 }
 pp.step microbatch {

@@ -2,10 +2,10 @@
 // RUN: %ppopt opt %s --mlir-print-op-generic | %ppopt opt | FileCheck %s
 
 pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}
-pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> tensor<1x4xf32> {
   pp.return %x : tensor<1x4xf32>
 }
-pp.task collect @p0_C(%g: tensor<64xf32> {pp.role = #pp.role<received, "from">}) {
+pp.task collect @p0_C(%g: tensor<64xf32>) {
   pp.return
 }
 // CHECK: pp.step begin {

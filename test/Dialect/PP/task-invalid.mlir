@@ -98,7 +98,7 @@ func.func @join_beyond(%x: tensor<64xf32>, %p: tensor<8xf32>) {
 
 // -----
 
-pp.task forward stage 0 @f(%x: memref<8xf32> {pp.role = #pp.role<saved, "h">}) {
+pp.task forward stage 0 @f(%x: memref<8xf32>) {
   %t = pp.temp 0 : memref<8xf32>
   // expected-error @below {{'pp.begin' op starts a broadcast; tasks have all_gather, reduce_scatter and all_reduce only}}
   pp.begin 0 broadcast %x outs(%t : memref<8xf32>) : memref<8xf32>
@@ -107,7 +107,7 @@ pp.task forward stage 0 @f(%x: memref<8xf32> {pp.role = #pp.role<saved, "h">}) {
 
 // -----
 
-pp.task forward stage 0 @f(%x: memref<8xf32> {pp.role = #pp.role<saved, "h">}) {
+pp.task forward stage 0 @f(%x: memref<8xf32>) {
   // expected-error @below {{'pp.begin' op has 0 outs and 0 results; on buffers all_gather has outs only, 1 of them}}
   pp.begin 0 all_gather %x outs() : memref<8xf32>
   pp.return
@@ -116,7 +116,7 @@ pp.task forward stage 0 @f(%x: memref<8xf32> {pp.role = #pp.role<saved, "h">}) {
 // -----
 
 // An all-reduce needs scratch memory.
-pp.task forward stage 0 @f(%x: tensor<8xf32> {pp.role = #pp.role<saved, "h">}) {
+pp.task forward stage 0 @f(%x: tensor<8xf32>) {
   // expected-error @below {{'pp.begin' op has 0 outs and 1 results; on tensors all_reduce has results only, 2 of them}}
   %0 = pp.begin 0 all_reduce %x outs() : tensor<8xf32> -> tensor<8xf32>
   pp.return
@@ -124,7 +124,7 @@ pp.task forward stage 0 @f(%x: tensor<8xf32> {pp.role = #pp.role<saved, "h">}) {
 
 // -----
 
-pp.task forward stage 0 @f(%x: memref<8xf32> {pp.role = #pp.role<saved, "h">}) {
+pp.task forward stage 0 @f(%x: memref<8xf32>) {
   %t = pp.temp 0 : memref<16xf32>
   // expected-error @below {{'pp.begin' op has 1 outs and 1 results; on buffers all_gather has outs only, 1 of them}}
   %0 = pp.begin 0 all_gather %x outs(%t : memref<16xf32>) : memref<8xf32> -> tensor<16xf32>
@@ -133,7 +133,7 @@ pp.task forward stage 0 @f(%x: memref<8xf32> {pp.role = #pp.role<saved, "h">}) {
 
 // -----
 
-pp.task forward stage 0 @f(%x: tensor<16xf32> {pp.role = #pp.role<saved, "h">}) {
+pp.task forward stage 0 @f(%x: tensor<16xf32>) {
   // expected-error @below {{'pp.finish' op completes its first operand; on buffers it has neither operands nor a result}}
   %0 = pp.finish 0(%x) : tensor<16xf32> -> tensor<8xf32>
   pp.return
@@ -141,7 +141,7 @@ pp.task forward stage 0 @f(%x: tensor<16xf32> {pp.role = #pp.role<saved, "h">}) 
 
 // -----
 
-pp.task forward stage 0 @f(%x: tensor<16xf32> {pp.role = #pp.role<saved, "h">}) {
+pp.task forward stage 0 @f(%x: tensor<16xf32>) {
   // expected-error @below {{'pp.finish' op completes its first operand; on buffers it has neither operands nor a result}}
   %0 = pp.finish 0 -> tensor<16xf32>
   pp.return
@@ -149,7 +149,7 @@ pp.task forward stage 0 @f(%x: tensor<16xf32> {pp.role = #pp.role<saved, "h">}) 
 
 // -----
 
-pp.task forward stage 0 @f(%x: tensor<16xf32> {pp.role = #pp.role<saved, "h">}) {
+pp.task forward stage 0 @f(%x: tensor<16xf32>) {
   // expected-error @below {{'pp.finish' op completes its first operand; on buffers it has neither operands nor a result}}
   pp.finish 0(%x) : tensor<16xf32>
   pp.return

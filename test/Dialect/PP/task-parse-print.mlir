@@ -7,7 +7,7 @@ pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, typ
 // CHECK: pp.task forward stage 0 @tensors(
 // CHECK-SAME: attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>, #pp.task_collective<<reduce_scatter> over <["dp", "fsdp"]> channel 2 "b0" of 64 x f32>,
 // CHECK-SAME: #pp.task_collective<<all_reduce> over <["tp"]> channel 3 "h" of 64 x f32>]}
-pp.task forward stage 0 @tensors(%c: tensor<32xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<8x8xf32> {pp.role = #pp.role<saved, "h">}) attributes {collectives = [
+pp.task forward stage 0 @tensors(%c: tensor<32xf32> {pp.role = #pp.role<param_range, "b0">}) -> tensor<8x8xf32> attributes {collectives = [
     #pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>, #pp.task_collective<<reduce_scatter> over <["dp", "fsdp"]> channel 2 "b0" of 64 x f32>,
     #pp.task_collective<<all_reduce> over <["tp"]> channel 3 "h" of 64 x f32>]} {
   // CHECK: %[[W:.*]] = pp.all_gather %{{.*}} over <["dp"]> "b0" {channel = 1 : i64} : tensor<32xf32> to tensor<64xf32>
@@ -34,7 +34,7 @@ pp.task forward stage 0 @tensors(%c: tensor<32xf32> {pp.role = #pp.role<param_ra
 }
 
 // CHECK: pp.task forward stage 0 @buffers(
-pp.task forward stage 0 @buffers(%c: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %h: memref<8xf32> {pp.role = #pp.role<saved, "h">}) {
+pp.task forward stage 0 @buffers(%c: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %h: memref<8xf32>) {
   %w = pp.temp 0 : memref<64xf32>
   // CHECK: pp.begin 0 all_gather %{{.*}} outs(%[[W:.*]] : memref<64xf32>) : memref<32xf32>
   pp.begin 0 all_gather %c outs(%w : memref<64xf32>) : memref<32xf32>

@@ -10,6 +10,9 @@
 // CHECK-SAME: -> (tensor<16xf32> {pp.role = #pp.role<logits, "logits">}, tensor<1x2x8x4xf32> {pp.role = #pp.role<cache, "cache0">}) {
 // CHECK-NEXT: pp.embedding %arg3, %arg0
 // CHECK: pp.return %{{.*}}, %arg2
+// CHECK: pp.step evaluation {
+// CHECK-NEXT: pp.call @generate() : () -> ()
+// CHECK-NEXT: }
 // CHECK: pp.schedule 0 attributes {evaluation, slots = array<i64>} {
 // CHECK-NEXT: pp.run @generate microbatch 0
 // CHECK-NEXT: }

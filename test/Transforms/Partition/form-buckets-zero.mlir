@@ -51,6 +51,7 @@ pp.task backward stage 1 on 1 @s1_B(%a: tensor<40x5xf32> {pp.role = #pp.role<gra
   %1 = pp.accumulate %b, %b : tensor<40xf32>
   pp.return %0, %1 : tensor<40x5xf32>, tensor<40xf32>
 }
+pp.step
 
 // -----
 
@@ -74,3 +75,4 @@ pp.task backward stage 1 on 1 @s1_B(%a: tensor<40xf32> {pp.role = #pp.role<grad,
   %0 = pp.accumulate %a, %a : tensor<40xf32>
   pp.return %0 : tensor<40xf32>
 }
+pp.step

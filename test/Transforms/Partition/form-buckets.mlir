@@ -70,6 +70,7 @@ pp.task backward stage 0 @s0_B(%a: tensor<5x7xf32> {pp.role = #pp.role<grad, "ea
   %2 = pp.accumulate %a, %a : tensor<5x7xf32>
   pp.return %2, %0, %1 : tensor<5x7xf32>, tensor<40xf32>, tensor<3xf32>
 }
+pp.step
 
 // -----
 
@@ -108,3 +109,4 @@ pp.task backward stage 1 on 1 @s1_B(%a: tensor<40xf32> {pp.role = #pp.role<grad,
   %1 = pp.accumulate %b, %b : tensor<40xf32>
   pp.return %0, %1 : tensor<40xf32>, tensor<40xf32>
 }
+pp.step

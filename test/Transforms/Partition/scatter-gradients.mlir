@@ -3,9 +3,9 @@
 // A task adds to zeros, from the first op that adds to a gradient of a bucket on; after the last one the ranks sum them, and the task
 // adds its chunk to the accumulator, which is the last argument. Parts are in the bucket's order. Gradients that are not sharded stay.
 // CHECK-LABEL: pp.task backward stage 0 @s0_B
-// CHECK-SAME: (%[[X:[^:]*]]: tensor<8x8xf32> {pp.role = #pp.role<saved, "s0.h">}, %[[U:[^:]*]]: tensor<8x8xf32> {pp.role = #pp.role<grad, "u">},
+// CHECK-SAME: (%[[X:[^:]*]]: tensor<8x8xf32>, %[[U:[^:]*]]: tensor<8x8xf32> {pp.role = #pp.role<grad, "u">},
 // CHECK-SAME: %[[B1:[^:]*]]: tensor<32xf32> {pp.role = #pp.role<grad_range, "b1">}, %[[B0:[^:]*]]: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">})
-// CHECK-SAME: -> (tensor<8x8xf32> {pp.role = #pp.role<saved, "s0.g">}, tensor<8x8xf32> {pp.role = #pp.role<grad, "u">}, tensor<32xf32> {pp.role = #pp.role<grad_range, "b1">}, tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
+// CHECK-SAME: -> (tensor<8x8xf32>, tensor<8x8xf32> {pp.role = #pp.role<grad, "u">}, tensor<32xf32> {pp.role = #pp.role<grad_range, "b1">}, tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
 // CHECK-NEXT: %[[G:.*]] = pp.exp %[[X]]
 // CHECK-NEXT: %[[R:.*]] = pp.reduce sum %[[G]] [0]
 // CHECK-NEXT: %[[Z0:.*]] = pp.zeros : tensor<128xf32>
@@ -30,9 +30,9 @@ pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, s
 pp.bucket @b0 {params = ["v", "a"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
 pp.bucket @b1 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
 pp.bucket @b2 {params = ["u"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<states>}
-pp.task backward stage 0 @s0_B(%x: tensor<8x8xf32> {pp.role = #pp.role<saved, "s0.h">}, %w: tensor<8x8xf32> {pp.role = #pp.role<grad, "w">}, %a: tensor<8xf32> {pp.role = #pp.role<grad, "a">},
+pp.task backward stage 0 @s0_B(%x: tensor<8x8xf32>, %w: tensor<8x8xf32> {pp.role = #pp.role<grad, "w">}, %a: tensor<8xf32> {pp.role = #pp.role<grad, "a">},
     %u: tensor<8x8xf32> {pp.role = #pp.role<grad, "u">}, %v: tensor<8x8xf32> {pp.role = #pp.role<grad, "v">})
-    -> (tensor<8x8xf32> {pp.role = #pp.role<grad, "w">}, tensor<8x8xf32> {pp.role = #pp.role<saved, "s0.g">}, tensor<8xf32> {pp.role = #pp.role<grad, "a">}, tensor<8x8xf32> {pp.role = #pp.role<grad, "u">},
+    -> (tensor<8x8xf32> {pp.role = #pp.role<grad, "w">}, tensor<8x8xf32>, tensor<8xf32> {pp.role = #pp.role<grad, "a">}, tensor<8x8xf32> {pp.role = #pp.role<grad, "u">},
     tensor<8x8xf32> {pp.role = #pp.role<grad, "v">}) {
   %0 = pp.exp %x : tensor<8x8xf32>
   %1 = pp.reduce sum %0 [0] : tensor<8x8xf32>
@@ -53,7 +53,7 @@ pp.task backward stage 0 @s0_B(%x: tensor<8x8xf32> {pp.role = #pp.role<saved, "s
 // CHECK: pp.reduce_scatter %{{.*}} over <["fsdp"]> "b0" : tensor<128xf32> to tensor<32xf32>
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"fsdp" = 4>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 3 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.bucket @b0 {params = ["v"], offsets = array<i64: 0>, elements = 128 : i64, type = bf16, decayed = true, shard_group = #pp.group<["fsdp"]>, replica_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
-pp.task backward_weight stage 0 @s0_W(%x: tensor<100xf32> {pp.role = #pp.role<saved, "s0.h">}, %v: tensor<100xf32> {pp.role = #pp.role<grad, "v">}) -> (tensor<100xf32> {pp.role = #pp.role<grad, "v">}) {
+pp.task backward_weight stage 0 @s0_W(%x: tensor<100xf32>, %v: tensor<100xf32> {pp.role = #pp.role<grad, "v">}) -> (tensor<100xf32> {pp.role = #pp.role<grad, "v">}) {
   %0 = pp.accumulate %v, %x : tensor<100xf32>
   pp.return %0 : tensor<100xf32>
 }

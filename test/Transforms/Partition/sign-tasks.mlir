@@ -7,7 +7,7 @@
 // CHECK-NEXT: pp.all_gather %{{.*}} over <["dp"]> "b0" {channel = 1 : i64}
 // CHECK-NEXT: pp.all_gather %{{.*}} over <["dp"]> "b1" {channel = 1 : i64}
 pp.task forward stage 0 @s0_F(%0: tensor<32xf32> {pp.role = #pp.role<param_range, "b0">}, %1: tensor<64xbf16> {pp.role = #pp.role<param_range, "b1">})
-    -> (tensor<64xf32> {pp.role = #pp.role<saved, "s0.a">}, tensor<128xbf16> {pp.role = #pp.role<saved, "s0.b">}) {
+    -> (tensor<64xf32>, tensor<128xbf16>) {
   %2 = pp.all_gather %0 over <["dp"]> "b0" : tensor<32xf32> to tensor<64xf32>
   %3 = pp.all_gather %1 over <["dp"]> "b1" : tensor<64xbf16> to tensor<128xbf16>
   pp.return %2, %3 : tensor<64xf32>, tensor<128xbf16>
@@ -23,8 +23,8 @@ pp.task loss stage 0 @s0_L() {
 // CHECK-NEXT: pp.all_gather %{{.*}} {channel = 3 : i64}
 // CHECK-NEXT: pp.all_reduce %{{.*}} {channel = 4 : i64}
 // CHECK-NEXT: pp.all_gather %{{.*}} {channel = 1 : i64}
-pp.task backward stage 0 @s0_B(%0: tensor<64xf32> {pp.role = #pp.role<saved, "s0.a">}) -> (tensor<32xf32> {pp.role = #pp.role<saved, "s0.c">}, tensor<128xf32> {pp.role = #pp.role<saved, "s0.d">},
-    tensor<64xf32> {pp.role = #pp.role<saved, "s0.e">}, tensor<128xf32> {pp.role = #pp.role<saved, "s0.f">}) {
+pp.task backward stage 0 @s0_B(%0: tensor<64xf32>) -> (tensor<32xf32>, tensor<128xf32>,
+    tensor<64xf32>, tensor<128xf32>) {
   %1 = pp.reduce_scatter %0 over <["dp"]> "b1" : tensor<64xf32> to tensor<32xf32>
   %2 = pp.all_gather %0 over <["fsdp"]> "b0" : tensor<64xf32> to tensor<128xf32>
   %3 = pp.all_reduce %0 over <["dp"]> "h" : tensor<64xf32> to tensor<64xf32>

@@ -6,43 +6,49 @@
 // RUN: not ppopt opt %t/gone.mlir --pp-insert-plan="mesh=dp=1,pp=2" --pp-split-tasks 2>&1 | FileCheck %t/gone.mlir
 
 //--- skip.mlir
-// Stage 0 feeds stage 2 on its own place directly and stage 1 by a transfer.
+// Stage 0 feeds stage 2 on its own place directly and stage 1 by a copy.
 
 // CHECK: pp.param_decl "w" {{.*}}places = array<i64: 0, 1>
 
 // CHECK-LABEL: pp.task forward stage 0 @s0_F(
-// CHECK-SAME: -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "s0.v0">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
+// CHECK-SAME: -> {{\(?}}tensor<4x4xf32>{{( {pp.sharding = #pp.sharding<[^>]*>})?\)?}} {
 // CHECK-LABEL: pp.task forward stage 1 on 1 @s1_F(
-// CHECK-SAME: #pp.role<received, "x0">
-// CHECK-SAME: -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "s1.v0">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
+// CHECK-SAME: -> {{\(?}}tensor<4x4xf32>{{( {pp.sharding = #pp.sharding<[^>]*>})?\)?}} {
 // CHECK-LABEL: pp.task forward stage 2 @s2_F(
-// CHECK-SAME: #pp.role<received, "x1">
-// CHECK-SAME: #pp.role<saved, "s0.v0">
 // CHECK-SAME: #pp.role<loss, "loss">
 
 // The gradient of what stage 0 made comes on two ways: from stage 2 on its own place, and back from stage 1.
 // CHECK-LABEL: pp.task backward stage 2 @s2_B(
-// CHECK-SAME: -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "s2.g0">{{.*}}, tensor<4x4xf32> {pp.role = #pp.role<saved, "s2.g1">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
+// CHECK-SAME: -> (tensor<4x4xf32>{{.*}}, tensor<4x4xf32>
 // CHECK-LABEL: pp.task backward stage 1 on 1 @s1_B(
 // CHECK-SAME: #pp.role<grad, "w">
 // CHECK-LABEL: pp.task backward stage 0 @s0_B(
-// CHECK-SAME: #pp.role<saved, "s2.g{{[01]}}">
 // CHECK-SAME: #pp.role<grad, "w">
 
-// CHECK: pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 {{{.*}}requires_grad} : tensor<4x4xf32>
-// CHECK: pp.transfer @x1 "s1.v0" from 1 to 0 stage 1 to 2 {{{.*}}requires_grad} : tensor<4x4xf32>
-// CHECK-DAG: pp.transfer @x2 "s2.g{{[01]}}" from 0 to 1 stage 2 to 1 {gradient_of = @x1{{.*}}}
-// CHECK-DAG: pp.transfer @x3 "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0{{.*}}}
+// CHECK: pp.step microbatch {
+// CHECK: %[[F0:.*]] = pp.call @s0_F()
+// CHECK: %[[H:.*]] = pp.copy %[[F0]] from 0 to 1 {id = 0 : i64{{.*}}} : tensor<4x4xf32>
+// CHECK: %[[F1:.*]] = pp.call @s1_F(%[[H]])
+// CHECK: %[[A:.*]] = pp.copy %[[F1]] from 1 to 0 {id = 1 : i64{{.*}}} : tensor<4x4xf32>
+// CHECK: pp.call @s2_F(%[[A]], %[[F0]])
+// CHECK: %[[B2:[0-9]+]]:2 = pp.call @s2_B(
+// CHECK: %[[GA:.*]] = pp.copy %[[B2]]#[[K:[01]]] from 0 to 1 {gradient_of = 1 : i64, id = 2 : i64{{.*}}}
+// CHECK: %[[B1:.*]] = pp.call @s1_B({{.*}}%[[GA]]
+// CHECK: %[[GH:.*]] = pp.copy %[[B1]] from 1 to 0 {gradient_of = 0 : i64, id = 3 : i64{{.*}}}
+// CHECK: pp.call @s0_B({{.*}}%[[B2]]#{{.*}}%[[GH]]
+// CHECK: } evaluation {
+// CHECK-NOT: gradient_of
 
 // With the backward split, the weight part takes the gradient of the activation and has the sum over rows.
 // SPLIT-LABEL: pp.task backward_input stage 1 on 1 @s1_I(
 // SPLIT-NOT: pp.reduce
 // SPLIT: pp.return
 // SPLIT-LABEL: pp.task backward_weight stage 1 on 1 @s1_W(
-// SPLIT-SAME: #pp.role<saved, "s1.w0">
 // SPLIT-SAME: -> (tensor<4xf32> {pp.role = #pp.role<grad, "w">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
 // SPLIT: pp.reduce
 // SPLIT-NOT: pp.task backward stage
+// SPLIT: %[[I1:.*]]:{{.*}} = pp.call @s1_I(
+// SPLIT: pp.call @s1_W({{.*}}%[[I1]]
 func.func @skip(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
   %w0 = pp.param "w" {init = #pp.init<zeros>, place = 0 : i64} : tensor<4xf32>
   %w1 = pp.param "w" {init = #pp.init<zeros>, place = 1 : i64} : tensor<4xf32>
@@ -70,11 +76,12 @@ func.func @skip(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
 // The gradient of a sum is the gradient of its terms: stage 1 hands on what it receives, as a value of its own.
 
 // CHECK-LABEL: pp.task backward stage 1 on 1 @s1_B(
-// CHECK-SAME: %[[G:.*]]: tensor<8x4xf32> {pp.role = #pp.role<received, "x2">
-// CHECK-SAME: -> (tensor<8x4xf32> {pp.role = #pp.role<saved, "s1.g0">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
+// CHECK-SAME: %[[G:[a-z0-9]*]]: tensor<8x4xf32>
+// CHECK-SAME: -> {{\(?}}tensor<8x4xf32>{{( {pp.sharding = #pp.sharding<[^>]*>})?\)?}} {
 // CHECK: pp.return %[[G]]
-// CHECK: pp.transfer @x2 "s2.g0" from 0 to 1 stage 2 to 1 {gradient_of = @x1{{.*}}}
-// CHECK: pp.transfer @x3 "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0{{.*}}}
+// CHECK: %[[IN:.*]] = pp.copy {{.*}} from 0 to 1 {gradient_of = 1 : i64, id = 2 : i64{{.*}}}
+// CHECK: %[[OUT:.*]] = pp.call @s1_B(%[[IN]])
+// CHECK: pp.copy %[[OUT]] from 1 to 0 {gradient_of = 0 : i64, id = 3 : i64{{.*}}}
 func.func @pass_on(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
   %w0 = pp.param "w" {init = #pp.init<zeros>, place = 0 : i64} : tensor<4xf32>
   %h = pp.place 0 stage 0 -> tensor<8x4xf32> {
@@ -96,18 +103,18 @@ func.func @pass_on(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
 }
 
 //--- relay.mlir
-// Two stages of one place hand on what it received, each under a name of its own. The gradient of a sum is constant and is sent nowhere.
+// Two stages of one place hand on what it received, each as a value of its own. The gradient of a sum is constant and is sent nowhere.
 
 // CHECK-LABEL: pp.task forward stage 1 on 1 @s1_F(
-// CHECK-SAME: #pp.role<received, "x0">
-// CHECK-SAME: -> (tensor<8x4xf32> {pp.role = #pp.role<saved, "s1.v0">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
+// CHECK-SAME: -> {{\(?}}tensor<8x4xf32>{{( {pp.sharding = #pp.sharding<[^>]*>})?\)?}} {
 // CHECK-LABEL: pp.task forward stage 3 on 1 @s3_F(
-// CHECK-SAME: #pp.role<received, "x0">
-// CHECK-SAME: -> (tensor<8x4xf32> {pp.role = #pp.role<saved, "s3.v0">
+// CHECK-SAME: -> {{\(?}}tensor<8x4xf32>
 // CHECK-NOT: gradient_of
-// CHECK: pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 :
-// CHECK: pp.transfer @x1 "s1.v0" from 1 to 0 stage 1 to 2 :
-// CHECK: pp.transfer @x2 "s3.v0" from 1 to 0 stage 3 to 4 :
+// CHECK: %[[X0:[0-9]+]] = pp.copy {{.*}} from 0 to 1 {id = 0 : i64
+// CHECK: %[[V1:[0-9]+]] = pp.call @s1_F(%[[X0]])
+// CHECK: pp.copy %[[V1]] from 1 to 0 {id = 1 : i64
+// CHECK: %[[V3:[0-9]+]]:2 = pp.call @s3_F(%[[X0]],
+// CHECK: pp.copy %[[V3]]#0 from 1 to 0 {id = 2 : i64
 // CHECK-NOT: gradient_of
 func.func @relay(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<zeros>, place = 0 : i64} : tensor<4xf32>

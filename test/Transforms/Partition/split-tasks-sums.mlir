@@ -1,5 +1,5 @@
 // RUN: split-file %s %t
-// RUN: ppopt opt %t/elsewhere.mlir --pp-insert-plan="mesh=dp=2,pp=3 microbatches=2" --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks --pp-form-buckets --pp-verify-tasks --pp-schedule --pp-insert-transfers --pp-insert-collectives --pp-bind-operands --pp-assign-slots --pp-verify-schedule | FileCheck %t/elsewhere.mlir
+// RUN: ppopt opt %t/elsewhere.mlir --pp-insert-plan="mesh=dp=2,pp=3 microbatches=2" --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks --pp-form-buckets --pp-verify-tasks --pp-schedule --pp-overlap-transfers --pp-insert-collectives --pp-bind-operands --pp-assign-slots --pp-verify-schedule | FileCheck %t/elsewhere.mlir
 // RUN: ppopt opt %t/scaled.mlir --pp-insert-plan="mesh=dp=1,pp=2 microbatches=2" --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks --pp-form-buckets --pp-verify-tasks | FileCheck %t/scaled.mlir
 // RUN: ppopt opt %t/scaled.mlir --pp-insert-plan="mesh=dp=1,pp=2 microbatches=2 schedule=zb-h1" --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks --pp-form-buckets --pp-verify-tasks | FileCheck %t/scaled.mlir --check-prefix=SPLIT
 // RUN: ppopt opt %t/nested.mlir --pp-insert-plan="mesh=dp=2 microbatches=2" --pp-place-ops --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks --pp-form-buckets --pp-verify-tasks --pp-schedule --pp-insert-collectives --pp-bind-operands --pp-assign-slots --pp-verify-schedule | FileCheck %t/nested.mlir
@@ -14,7 +14,7 @@
 // CHECK: pp.task forward stage 2 on 2 @s2_F(
 // CHECK-SAME: #pp.role<global, "g0">
 // CHECK: pp.task backward stage 2 on 2 @s2_B(
-// CHECK-NOT: pp.transfer
+// CHECK-NOT: pp.copy
 func.func @elsewhere(%x: tensor<8x3xf64> {pp.input = "x"}) -> tensor<f64> {
   %w = pp.param "w" {init = #pp.init<zeros>, place = 2 : i64} : tensor<3xf64>
   %0 = pp.place 0 stage 0 -> tensor<3xf64> {
@@ -39,19 +39,19 @@ func.func @elsewhere(%x: tensor<8x3xf64> {pp.input = "x"}) -> tensor<f64> {
 }
 
 //--- scaled.mlir
-// The gradient of w is one that comes by a transfer, the same on each tile, of which each microbatch adds its share.
+// The gradient of w is one that comes by a copy, the same on each tile, of which each microbatch adds its share.
 
 // CHECK-LABEL: pp.task backward stage 0 @s0_B(
-// CHECK-SAME: %[[G:[a-z0-9]*]]: tensor<3xf64> {pp.role = #pp.role<received, "x1">
+// CHECK-SAME: %[[G:[a-z0-9]*]]: tensor<3xf64>
 // CHECK: %[[HALF:.*]] = pp.constant dense<5.000000e-01>
 // CHECK: %[[SHARE:.*]] = pp.mul %[[G]], %[[HALF]]
 // CHECK: pp.accumulate %{{.*}}, %[[SHARE]]
-// CHECK: pp.transfer @x1 "s1.g0" from 1 to 0
+// CHECK: pp.copy %{{.*}} from 1 to 0 {gradient_of = 0 : i64, id = 1 : i64
 
 // With the backward split, the weight part takes it too.
 // SPLIT-LABEL: pp.task backward_weight stage 0 @s0_W(
-// SPLIT-SAME: #pp.role<received, "x1">
-// SPLIT: pp.transfer @x1 "s1.g0" from 1 to 0
+// SPLIT-SAME: %{{[a-z0-9]*}}: tensor<3xf64>
+// SPLIT: pp.copy %{{.*}} from 1 to 0 {gradient_of = 0 : i64, id = 1 : i64
 func.func @scaled(%x: tensor<8x3xf64> {pp.input = "x"}) -> tensor<f64> {
   %w = pp.param "w" {init = #pp.init<zeros>, place = 0 : i64} : tensor<3xf64>
   %v = pp.param "v" {init = #pp.init<zeros>, place = 1 : i64} : tensor<3xf64>
@@ -83,13 +83,13 @@ func.func @scaled(%x: tensor<8x3xf64> {pp.input = "x"}) -> tensor<f64> {
 // CHECK: pp.schedule
 // CHECK: pp.run @p0_P microbatch 0
 // CHECK: pp.run @p0_P microbatch 1
-// CHECK: pp.start 0 all_reduce {{.*}}#pp.role<global, "g0">
-// CHECK: pp.wait 0
+// CHECK: %[[S0:[0-9]+]] = pp.start all_reduce {{.*}}#pp.role<global, "g0">
+// CHECK: pp.wait %[[S0]]
 // CHECK: pp.run @p0_P1 microbatch 0
 // CHECK: pp.run @p0_P1 microbatch 1
-// CHECK: pp.start 1 all_reduce {{.*}}#pp.role<global, "g1">
-// CHECK: pp.wait 1
-// CHECK-NEXT: pp.run @s0_
+// CHECK: %[[S1:[0-9]+]] = pp.start all_reduce {{.*}}#pp.role<global, "g1">
+// CHECK: pp.wait %[[S1]]
+// CHECK-NEXT: {{.*}}pp.run @s0_
 func.func @nested(%x: tensor<8x3xf64> {pp.input = "x"}) -> tensor<f64> {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<3xf64>
   %m = pp.reduce sum %x [0] : tensor<8x3xf64>

@@ -5,7 +5,7 @@ pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"fsdp" = 4>], batch = 8 : i64, mic
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "v" {type = tensor<5x8xf32>, init = #pp.init<zeros>, learns}
 pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 128>, elements = 256 : i64, type = f32, decayed = true, shard_group = #pp.group<["fsdp"]>, replica_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
-pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<100xf32> {pp.role = #pp.role<saved, "s0.w">}, tensor<20xbf16> {pp.role = #pp.role<saved, "s0.v">})
+pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<100xf32>, tensor<20xbf16>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["fsdp"]> channel 1 "b0" of 256 x f32>, #pp.task_collective<<all_gather> over <["fsdp"]> channel 1 "b0" of 256 x bf16>]} {
   %0 = pp.all_gather %p over <["fsdp"]> "b0" {channel = 1 : i64} : tensor<64xf32> to tensor<256xf32>
   %1 = pp.slice %0 [0] : tensor<256xf32> to tensor<100xf32>
@@ -14,7 +14,7 @@ pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range
   %4 = pp.slice %3 [138] : tensor<256xbf16> to tensor<20xbf16>
   pp.return %1, %4 : tensor<100xf32>, tensor<20xbf16>
 }
-pp.task backward stage 0 @s0_B(%w: tensor<100xf32> {pp.role = #pp.role<saved, "s0.w">}, %d: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">})
+pp.task backward stage 0 @s0_B(%w: tensor<100xf32>, %d: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">})
     attributes {collectives = [#pp.task_collective<<all_reduce> over <["dp"]> channel 2 "h" of 100 x f32>, #pp.task_collective<<reduce_scatter> over <["fsdp"]> channel 3 "b0" of 256 x bf16>]} {
   %0 = pp.all_reduce %w over <["dp"]> "h" {channel = 2 : i64} : tensor<100xf32> to tensor<100xf32>
   %1 = pp.zeros : tensor<256xf32>
@@ -30,6 +30,14 @@ pp.task backward stage 0 @s0_B(%w: tensor<100xf32> {pp.role = #pp.role<saved, "s
 pp.task update @p0_U(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}, %d: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) {
   %0 = pp.sub %p, %d : tensor<64xf32>, tensor<64xf32>
   pp.return %0 : tensor<64xf32>
+}
+pp.step microbatch {
+  %0:2 = pp.call @s0_F() : () -> (tensor<100xf32>, tensor<20xbf16>)
+  pp.call @s0_B(%0#0) : (tensor<100xf32>) -> ()
+} evaluation {
+  %0:2 = pp.call @s0_F() : () -> (tensor<100xf32>, tensor<20xbf16>)
+} end {
+  pp.call @p0_U() : () -> ()
 }
 
 // -----
@@ -134,7 +142,7 @@ pp.task forward stage 0 @s0_F(%p: tensor<128xf32> {pp.role = #pp.role<param_rang
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 3 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
 pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
-pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<saved, "s0.w">}) {
+pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> tensor<64xf32> {
   // expected-error @below {{'pp.exp' op reads #pp.role<param_range, "b0">, of which a rank has a chunk: it must be gathered over #pp.group<["dp"]>}}
   %0 = pp.exp %p : tensor<64xf32>
   pp.return %0 : tensor<64xf32>
@@ -146,7 +154,7 @@ pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"fsdp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 3 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
 pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["fsdp"]>, replica_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
-pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<128xf32> {pp.role = #pp.role<saved, "s0.w">})
+pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<128xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 128 x f32>]} {
   // expected-error @below {{'pp.all_gather' op reads #pp.role<param_range, "b0">, of which a rank has a chunk: it must be gathered over #pp.group<["fsdp"]>}}
   %0 = pp.all_gather %p over <["dp"]> "b0" {channel = 1 : i64} : tensor<64xf32> to tensor<128xf32>
@@ -218,7 +226,7 @@ pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, s
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
 pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
 // expected-error @below {{takes #pp.role<param_range, "b0">, of which each rank has all}}
-pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<128xf32> {pp.role = #pp.role<saved, "s0.w">})
+pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<128xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 128 x f32>]} {
   %0 = pp.all_gather %p over <["dp"]> "b0" {channel = 1 : i64} : tensor<64xf32> to tensor<128xf32>
   pp.return %0 : tensor<128xf32>
@@ -231,7 +239,7 @@ pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, s
 pp.param_decl "w" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "v" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
 pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
-pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<50xf32> {pp.role = #pp.role<saved, "s0.w">})
+pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<50xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b1" of 128 x f32>]} {
   // expected-error @below {{'pp.all_gather' op gathers #pp.role<param_range, "b0"> as 'b1': traces and errors would name another bucket}}
   %0 = pp.all_gather %p over <["dp"]> "b1" {channel = 1 : i64} : tensor<64xf32> to tensor<128xf32>
@@ -246,7 +254,7 @@ pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, s
 pp.param_decl "w" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "v" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
 pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
-pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<50xf32> {pp.role = #pp.role<saved, "s0.w">})
+pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<50xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 128 x f32>]} {
   %0 = pp.all_gather %p over <["dp"]> "b0" {channel = 1 : i64} : tensor<64xf32> to tensor<128xf32>
   // expected-error @below {{'pp.slice' op is of elements 14 to 64 of "b0", which are not those of one parameter: take them at its offset}}
@@ -261,7 +269,7 @@ pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, s
 pp.param_decl "w" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "v" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
 pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
-pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<128xf32> {pp.role = #pp.role<saved, "s0.w">})
+pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<128xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 128 x f32>]} {
   %0 = pp.all_gather %p over <["dp"]> "b0" {channel = 1 : i64} : tensor<64xf32> to tensor<128xf32>
   // expected-error @below {{'pp.return' op is of elements 0 to 128 of "b0", which are not those of one parameter: take them at its offset}}

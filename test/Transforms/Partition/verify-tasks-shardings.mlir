@@ -3,41 +3,53 @@
 // Values of equal local shape that are parts of different wholes do not match.
 
 pp.plan {batch = 8 : i64, mesh = [#pp.axis<"dp" = 2>], microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
-pp.task forward stage 0 @f() -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "v">, pp.sharding = #pp.sharding<[{dp}, {}]>}) {
+pp.task forward stage 0 @f() -> (tensor<4x4xf32> {pp.sharding = #pp.sharding<[{dp}, {}]>}) {
   %0 = pp.constant dense<0.0> : tensor<4x4xf32>
   pp.return %0 : tensor<4x4xf32>
 }
-// expected-error @below {{has #pp.role<saved, "v"> as #pp.sharding<[{}, {dp}]>, but it is #pp.sharding<[{dp}, {}]>}}
-pp.task backward stage 0 @b(%v: tensor<4x4xf32> {pp.role = #pp.role<saved, "v">, pp.sharding = #pp.sharding<[{}, {dp}]>}) {
+pp.task backward stage 0 @b(%v: tensor<4x4xf32> {pp.sharding = #pp.sharding<[{}, {dp}]>}) {
   pp.return
+}
+pp.step microbatch {
+  %0 = pp.call @f() : () -> tensor<4x4xf32>
+  // expected-error @below {{gives @b a value that is #pp.sharding<[{dp}, {}]>, and the task takes #pp.sharding<[{}, {dp}]>}}
+  pp.call @b(%0) : (tensor<4x4xf32>) -> ()
 }
 
 // -----
 
 // A partial sum is not the sum.
 pp.plan {batch = 8 : i64, mesh = [#pp.axis<"dp" = 2>], microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
-pp.task forward stage 0 @f() -> (tensor<4xf32> {pp.role = #pp.role<saved, "v">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) {
+pp.task forward stage 0 @f() -> (tensor<4xf32> {pp.sharding = #pp.sharding<[{}], sum = {dp}>}) {
   %0 = pp.constant dense<0.0> : tensor<4xf32>
   pp.return %0 : tensor<4xf32>
 }
-// expected-error @below {{has #pp.role<saved, "v"> as the same on all ranks, but it is #pp.sharding<[{}], sum = {dp}>}}
-pp.task backward stage 0 @b(%v: tensor<4xf32> {pp.role = #pp.role<saved, "v">}) {
+pp.task backward stage 0 @b(%v: tensor<4xf32>) {
   pp.return
+}
+pp.step microbatch {
+  %0 = pp.call @f() : () -> tensor<4xf32>
+  // expected-error @below {{gives @b a value that is #pp.sharding<[{}], sum = {dp}>, and the task takes the same on all ranks}}
+  pp.call @b(%0) : (tensor<4xf32>) -> ()
 }
 
 // -----
 
-// A transfer sends what its value is.
+// A copy brings what its value is, cut as that is.
 pp.plan {batch = 8 : i64, mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
-pp.task forward stage 0 @f() -> (tensor<4xf32> {pp.role = #pp.role<saved, "v">, pp.sharding = #pp.sharding<[{dp}]>}) {
+pp.task forward stage 0 @f() -> (tensor<4xf32> {pp.sharding = #pp.sharding<[{dp}]>}) {
   %0 = pp.constant dense<0.0> : tensor<4xf32>
   pp.return %0 : tensor<4xf32>
 }
-pp.task forward stage 1 on 1 @g(%v: tensor<4xf32> {pp.role = #pp.role<received, "x0">}) {
+pp.task forward stage 1 on 1 @g(%v: tensor<4xf32>) {
   pp.return
 }
-// expected-error @below {{has #pp.role<saved, "v"> as the same on all ranks, but it is #pp.sharding<[{dp}]>}}
-pp.transfer @x0 "v" from 0 to 1 stage 0 to 1 : tensor<4xf32>
+pp.step microbatch {
+  %0 = pp.call @f() : () -> tensor<4xf32>
+  %1 = pp.copy %0 from 0 to 1 {id = 0 : i64} : tensor<4xf32>
+  // expected-error @below {{gives @g a value that is #pp.sharding<[{dp}]>, and the task takes the same on all ranks}}
+  pp.call @g(%1) : (tensor<4xf32>) -> ()
+}
 
 // -----
 

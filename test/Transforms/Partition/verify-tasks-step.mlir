@@ -1,23 +1,21 @@
 // RUN: %ppopt opt %s --pp-verify-tasks --split-input-file --verify-diagnostics
 
-// A step calls each task once, on what its roles name.
+// A step calls each task once, on values of its place.
 pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "ranks"}
 pp.input_decl "x" {shift = 0 : i64, type = tensor<2x4xf32>}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 {requires_grad} : tensor<1x4xf32>
-pp.transfer @x1 "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0} : tensor<1x4xf32>
-pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> tensor<1x4xf32> {
   %0 = pp.tanh %x : tensor<1x4xf32>
   pp.return %0 : tensor<1x4xf32>
 }
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<1x4xf32> {pp.role = #pp.role<received, "x0">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.v0">}) {
+pp.task forward stage 1 on 1 @s1_F(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
   %0 = pp.tanh %x : tensor<1x4xf32>
   pp.return %0 : tensor<1x4xf32>
 }
-pp.task backward stage 1 on 1 @s1_B(%x: tensor<1x4xf32> {pp.role = #pp.role<received, "x0">}, %h: tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.v0">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.g0">}) {
+pp.task backward stage 1 on 1 @s1_B(%x: tensor<1x4xf32>, %h: tensor<1x4xf32>) -> tensor<1x4xf32> {
   %0 = pp.mul %x, %h : tensor<1x4xf32>, tensor<1x4xf32>
   pp.return %0 : tensor<1x4xf32>
 }
-pp.task backward stage 0 @s0_B(%h: tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}, %g: tensor<1x4xf32> {pp.role = #pp.role<received, "x1">}) {
+pp.task backward stage 0 @s0_B(%h: tensor<1x4xf32>, %g: tensor<1x4xf32>) {
   pp.return
 }
 pp.step microbatch {
@@ -26,78 +24,6 @@ pp.step microbatch {
   %2 = pp.call @s1_F(%1) : (tensor<1x4xf32>) -> tensor<1x4xf32>
   %3 = pp.call @s1_B(%1, %2) : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
   %4 = pp.copy %3 from 1 to 0 {gradient_of = 0 : i64, id = 1 : i64} : tensor<1x4xf32>
-  pp.call @s0_B(%0, %4) : (tensor<1x4xf32>, tensor<1x4xf32>) -> ()
-} evaluation {
-  %0 = pp.call @s0_F() : () -> tensor<1x4xf32>
-  %1 = pp.copy %0 from 0 to 1 {id = 0 : i64} : tensor<1x4xf32>
-  %2 = pp.call @s1_F(%1) : (tensor<1x4xf32>) -> tensor<1x4xf32>
-}
-
-// -----
-
-// Another value than the role names.
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "ranks"}
-pp.input_decl "x" {shift = 0 : i64, type = tensor<2x4xf32>}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 {requires_grad} : tensor<1x4xf32>
-pp.transfer @x1 "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0} : tensor<1x4xf32>
-pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  %0 = pp.tanh %x : tensor<1x4xf32>
-  pp.return %0 : tensor<1x4xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<1x4xf32> {pp.role = #pp.role<received, "x0">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.v0">}) {
-  %0 = pp.tanh %x : tensor<1x4xf32>
-  pp.return %0 : tensor<1x4xf32>
-}
-pp.task backward stage 1 on 1 @s1_B(%x: tensor<1x4xf32> {pp.role = #pp.role<received, "x0">}, %h: tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.v0">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.g0">}) {
-  %0 = pp.mul %x, %h : tensor<1x4xf32>, tensor<1x4xf32>
-  pp.return %0 : tensor<1x4xf32>
-}
-pp.task backward stage 0 @s0_B(%h: tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}, %g: tensor<1x4xf32> {pp.role = #pp.role<received, "x1">}) {
-  pp.return
-}
-pp.step microbatch {
-  %0 = pp.call @s0_F() : () -> tensor<1x4xf32>
-  %1 = pp.copy %0 from 0 to 1 {id = 0 : i64} : tensor<1x4xf32>
-  %2 = pp.call @s1_F(%1) : (tensor<1x4xf32>) -> tensor<1x4xf32>
-  // expected-error @+1 {{gives @s1_B another value than #pp.role<received, "x0">}}
-  %3 = pp.call @s1_B(%2, %1) : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
-  %4 = pp.copy %3 from 1 to 0 {gradient_of = 0 : i64, id = 1 : i64} : tensor<1x4xf32>
-  pp.call @s0_B(%0, %4) : (tensor<1x4xf32>, tensor<1x4xf32>) -> ()
-} evaluation {
-  %0 = pp.call @s0_F() : () -> tensor<1x4xf32>
-  %1 = pp.copy %0 from 0 to 1 {id = 0 : i64} : tensor<1x4xf32>
-  %2 = pp.call @s1_F(%1) : (tensor<1x4xf32>) -> tensor<1x4xf32>
-}
-
-// -----
-
-// The copy is of another value.
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "ranks"}
-pp.input_decl "x" {shift = 0 : i64, type = tensor<2x4xf32>}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 {requires_grad} : tensor<1x4xf32>
-pp.transfer @x1 "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0} : tensor<1x4xf32>
-pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  %0 = pp.tanh %x : tensor<1x4xf32>
-  pp.return %0 : tensor<1x4xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<1x4xf32> {pp.role = #pp.role<received, "x0">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.v0">}) {
-  %0 = pp.tanh %x : tensor<1x4xf32>
-  pp.return %0 : tensor<1x4xf32>
-}
-pp.task backward stage 1 on 1 @s1_B(%x: tensor<1x4xf32> {pp.role = #pp.role<received, "x0">}, %h: tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.v0">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.g0">}) {
-  %0 = pp.mul %x, %h : tensor<1x4xf32>, tensor<1x4xf32>
-  pp.return %0 : tensor<1x4xf32>
-}
-pp.task backward stage 0 @s0_B(%h: tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}, %g: tensor<1x4xf32> {pp.role = #pp.role<received, "x1">}) {
-  pp.return
-}
-pp.step microbatch {
-  %0 = pp.call @s0_F() : () -> tensor<1x4xf32>
-  %1 = pp.copy %0 from 0 to 1 {id = 0 : i64} : tensor<1x4xf32>
-  %2 = pp.call @s1_F(%1) : (tensor<1x4xf32>) -> tensor<1x4xf32>
-  %3 = pp.call @s1_B(%1, %2) : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
-  %4 = pp.copy %2 from 1 to 0 {gradient_of = 0 : i64, id = 1 : i64} : tensor<1x4xf32>
-  // expected-error @+1 {{gives @s0_B another value than #pp.role<received, "x1">}}
   pp.call @s0_B(%0, %4) : (tensor<1x4xf32>, tensor<1x4xf32>) -> ()
 } evaluation {
   %0 = pp.call @s0_F() : () -> tensor<1x4xf32>
@@ -110,21 +36,19 @@ pp.step microbatch {
 // Another place's value.
 pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "ranks"}
 pp.input_decl "x" {shift = 0 : i64, type = tensor<2x4xf32>}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 {requires_grad} : tensor<1x4xf32>
-pp.transfer @x1 "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0} : tensor<1x4xf32>
-pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> tensor<1x4xf32> {
   %0 = pp.tanh %x : tensor<1x4xf32>
   pp.return %0 : tensor<1x4xf32>
 }
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<1x4xf32> {pp.role = #pp.role<received, "x0">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.v0">}) {
+pp.task forward stage 1 on 1 @s1_F(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
   %0 = pp.tanh %x : tensor<1x4xf32>
   pp.return %0 : tensor<1x4xf32>
 }
-pp.task backward stage 1 on 1 @s1_B(%x: tensor<1x4xf32> {pp.role = #pp.role<received, "x0">}, %h: tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.v0">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.g0">}) {
+pp.task backward stage 1 on 1 @s1_B(%x: tensor<1x4xf32>, %h: tensor<1x4xf32>) -> tensor<1x4xf32> {
   %0 = pp.mul %x, %h : tensor<1x4xf32>, tensor<1x4xf32>
   pp.return %0 : tensor<1x4xf32>
 }
-pp.task backward stage 0 @s0_B(%h: tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}, %g: tensor<1x4xf32> {pp.role = #pp.role<received, "x1">}) {
+pp.task backward stage 0 @s0_B(%h: tensor<1x4xf32>, %g: tensor<1x4xf32>) {
   pp.return
 }
 pp.step microbatch {
@@ -132,8 +56,7 @@ pp.step microbatch {
   %1 = pp.copy %0 from 0 to 1 {id = 0 : i64} : tensor<1x4xf32>
   %2 = pp.call @s1_F(%1) : (tensor<1x4xf32>) -> tensor<1x4xf32>
   %3 = pp.call @s1_B(%1, %2) : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
-  %4 = pp.copy %3 from 1 to 0 {gradient_of = 0 : i64, id = 1 : i64} : tensor<1x4xf32>
-  // expected-error @+1 {{gives @s0_B another value than #pp.role<received, "x1">}}
+  // expected-error @+1 {{gives @s0_B, on place 0, a value of place 1}}
   pp.call @s0_B(%0, %3) : (tensor<1x4xf32>, tensor<1x4xf32>) -> ()
 } evaluation {
   %0 = pp.call @s0_F() : () -> tensor<1x4xf32>
@@ -145,21 +68,19 @@ pp.step microbatch {
 
 pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "ranks"}
 pp.input_decl "x" {shift = 0 : i64, type = tensor<2x4xf32>}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 {requires_grad} : tensor<1x4xf32>
-pp.transfer @x1 "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0} : tensor<1x4xf32>
-pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> tensor<1x4xf32> {
   %0 = pp.tanh %x : tensor<1x4xf32>
   pp.return %0 : tensor<1x4xf32>
 }
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<1x4xf32> {pp.role = #pp.role<received, "x0">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.v0">}) {
+pp.task forward stage 1 on 1 @s1_F(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
   %0 = pp.tanh %x : tensor<1x4xf32>
   pp.return %0 : tensor<1x4xf32>
 }
-pp.task backward stage 1 on 1 @s1_B(%x: tensor<1x4xf32> {pp.role = #pp.role<received, "x0">}, %h: tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.v0">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.g0">}) {
+pp.task backward stage 1 on 1 @s1_B(%x: tensor<1x4xf32>, %h: tensor<1x4xf32>) -> tensor<1x4xf32> {
   %0 = pp.mul %x, %h : tensor<1x4xf32>, tensor<1x4xf32>
   pp.return %0 : tensor<1x4xf32>
 }
-pp.task backward stage 0 @s0_B(%h: tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}, %g: tensor<1x4xf32> {pp.role = #pp.role<received, "x1">}) {
+pp.task backward stage 0 @s0_B(%h: tensor<1x4xf32>, %g: tensor<1x4xf32>) {
   pp.return
 }
 pp.step microbatch {
@@ -181,21 +102,19 @@ pp.step microbatch {
 
 pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "ranks"}
 pp.input_decl "x" {shift = 0 : i64, type = tensor<2x4xf32>}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 {requires_grad} : tensor<1x4xf32>
-pp.transfer @x1 "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0} : tensor<1x4xf32>
-pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> tensor<1x4xf32> {
   %0 = pp.tanh %x : tensor<1x4xf32>
   pp.return %0 : tensor<1x4xf32>
 }
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<1x4xf32> {pp.role = #pp.role<received, "x0">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.v0">}) {
+pp.task forward stage 1 on 1 @s1_F(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
   %0 = pp.tanh %x : tensor<1x4xf32>
   pp.return %0 : tensor<1x4xf32>
 }
-pp.task backward stage 1 on 1 @s1_B(%x: tensor<1x4xf32> {pp.role = #pp.role<received, "x0">}, %h: tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.v0">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.g0">}) {
+pp.task backward stage 1 on 1 @s1_B(%x: tensor<1x4xf32>, %h: tensor<1x4xf32>) -> tensor<1x4xf32> {
   %0 = pp.mul %x, %h : tensor<1x4xf32>, tensor<1x4xf32>
   pp.return %0 : tensor<1x4xf32>
 }
-pp.task backward stage 0 @s0_B(%h: tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}, %g: tensor<1x4xf32> {pp.role = #pp.role<received, "x1">}) {
+pp.task backward stage 0 @s0_B(%h: tensor<1x4xf32>, %g: tensor<1x4xf32>) {
   pp.return
 }
 pp.task decide @p0_D() {
@@ -221,22 +140,20 @@ pp.step microbatch {
 // Not in an evaluation.
 pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "ranks"}
 pp.input_decl "x" {shift = 0 : i64, type = tensor<2x4xf32>}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 {requires_grad} : tensor<1x4xf32>
-pp.transfer @x1 "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0} : tensor<1x4xf32>
-pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> tensor<1x4xf32> {
   %0 = pp.tanh %x : tensor<1x4xf32>
   pp.return %0 : tensor<1x4xf32>
 }
 // expected-error @+1 {{is not called by the step}}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<1x4xf32> {pp.role = #pp.role<received, "x0">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.v0">}) {
+pp.task forward stage 1 on 1 @s1_F(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
   %0 = pp.tanh %x : tensor<1x4xf32>
   pp.return %0 : tensor<1x4xf32>
 }
-pp.task backward stage 1 on 1 @s1_B(%x: tensor<1x4xf32> {pp.role = #pp.role<received, "x0">}, %h: tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.v0">}) -> (tensor<1x4xf32> {pp.role = #pp.role<saved, "s1.g0">}) {
+pp.task backward stage 1 on 1 @s1_B(%x: tensor<1x4xf32>, %h: tensor<1x4xf32>) -> tensor<1x4xf32> {
   %0 = pp.mul %x, %h : tensor<1x4xf32>, tensor<1x4xf32>
   pp.return %0 : tensor<1x4xf32>
 }
-pp.task backward stage 0 @s0_B(%h: tensor<1x4xf32> {pp.role = #pp.role<saved, "s0.v0">}, %g: tensor<1x4xf32> {pp.role = #pp.role<received, "x1">}) {
+pp.task backward stage 0 @s0_B(%h: tensor<1x4xf32>, %g: tensor<1x4xf32>) {
   pp.return
 }
 pp.step microbatch {
@@ -248,5 +165,4 @@ pp.step microbatch {
   pp.call @s0_B(%0, %4) : (tensor<1x4xf32>, tensor<1x4xf32>) -> ()
 } evaluation {
   %0 = pp.call @s0_F() : () -> tensor<1x4xf32>
-  %1 = pp.copy %0 from 0 to 1 {id = 0 : i64} : tensor<1x4xf32>
 }

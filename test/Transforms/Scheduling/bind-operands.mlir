@@ -1,6 +1,6 @@
 // RUN: ppopt opt %s --pp-bind-operands | FileCheck %s
-// RUN: sed 's/microbatch 1$/microbatch 1 (<input, "x">, <params, "b0">, <param, "frozen">, <step_state>, <loss>, slot -1)/' %s | not ppopt opt --pp-bind-operands 2>&1 | FileCheck %s --check-prefix=TWICE
-// TWICE: error: 'pp.run' op has bindings already
+// RUN: sed 's/microbatch 1 ()/& at (<input, "x">, <params, "b0">, <param, "frozen">, <step_state>, <loss>, <logits>)/' %s | not ppopt opt --pp-bind-operands 2>&1 | FileCheck %s --check-prefix=TWICE
+// TWICE: error: 'pp.run' op has addresses already
 // RUN: sed 's/"clip_scale"/"clap"/' %s | not ppopt opt --pp-bind-operands 2>&1 | FileCheck %s --check-prefix=FIELD
 // FIELD: error: 'pp.run' op the step state has no field 'clap'
 // RUN: sed 's/role<grad, "w">/role<grad, "u">/g' %s | not ppopt opt --pp-bind-operands 2>&1 | FileCheck %s --check-prefix=GRADIENT
@@ -8,20 +8,21 @@
 
 // A parameter is in its bucket after the parameters before it, its gradient at the same element of the bucket's gradients, which are
 // wider than parameters of bf16. The rows of a microbatch follow those of the ones before it, and so does its key. Untied results come after the arguments.
-// CHECK: pp.run @F microbatch 0 (<input, "x">, <params, "b0"> + 128, <param, "frozen">, <step_state> + 96, <loss>, slot -1)
-// CHECK-NEXT: pp.run @F microbatch 1 (<input, "x"> + 64, <params, "b0"> + 128, <param, "frozen">, <step_state> + 216, <loss>, slot -1)
-// CHECK-NEXT: pp.run @B microbatch 0 (slot -1, <grads, "b0"> + 256)
-// CHECK-NEXT: pp.run @U microbatch 0 (<params, "b0">, <grads, "b0">, <state, "b0", "m">, <norm>, <global, "g0">, <step_state> + 72)
+// A value has no address.
+// CHECK: %[[V:[0-9]+]] = pp.run @F microbatch 0 () at (<input, "x">, <params, "b0"> + 128, <param, "frozen">, <step_state> + 96, <loss>, <logits>) : () -> tensor<40xbf16>
+// CHECK-NEXT: pp.run @F microbatch 1 () at (<input, "x"> + 64, <params, "b0"> + 128, <param, "frozen">, <step_state> + 216, <loss>, <logits>) : () -> tensor<40xbf16>
+// CHECK-NEXT: pp.run @B microbatch 0 (%[[V]]) at (<grads, "b0"> + 256) : (tensor<40xbf16>) -> ()
+// CHECK-NEXT: pp.run @U microbatch 0 () at (<params, "b0">, <grads, "b0">, <state, "b0", "m">, <norm>, <global, "g0">, <step_state> + 72) : () -> ()
 pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "adamw", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.bucket @b0 {params = ["v", "w"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = bf16, decayed = true}
 pp.task forward stage 0 @F(
     %x: tensor<4x4xf32> {pp.role = #pp.role<input, "x">}, %w: tensor<40xbf16> {pp.role = #pp.role<param, "w">},
     %f: tensor<4xf32> {pp.role = #pp.role<param, "frozen">}, %k: tensor<15xi64> {pp.role = #pp.role<step_state, "key">},
     %l: tensor<f64> {pp.role = #pp.role<loss, "loss">})
-    -> (tensor<f64> {pp.role = #pp.role<loss, "loss">}, tensor<40xbf16> {pp.role = #pp.role<saved, "s0.v">}) {
-  pp.return %l, %w : tensor<f64>, tensor<40xbf16>
+    -> (tensor<4xf32> {pp.role = #pp.role<logits, "logits">}, tensor<f64> {pp.role = #pp.role<loss, "loss">}, tensor<40xbf16>) {
+  pp.return %f, %l, %w : tensor<4xf32>, tensor<f64>, tensor<40xbf16>
 }
-pp.task backward stage 0 @B(%v: tensor<40xbf16> {pp.role = #pp.role<saved, "s0.v">}, %d: tensor<40xf32> {pp.role = #pp.role<grad, "w">})
+pp.task backward stage 0 @B(%v: tensor<40xbf16>, %d: tensor<40xf32> {pp.role = #pp.role<grad, "w">})
     -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">}) {
   pp.return %d : tensor<40xf32>
 }
@@ -32,9 +33,17 @@ pp.task update @U(
     -> (tensor<128xbf16> {pp.role = #pp.role<param_range, "b0">}) {
   pp.return %p : tensor<128xbf16>
 }
+pp.step microbatch {
+  %0 = pp.call @F() : () -> tensor<40xbf16>
+  pp.call @B(%0) : (tensor<40xbf16>) -> ()
+} evaluation {
+  %0 = pp.call @F() : () -> tensor<40xbf16>
+} end {
+  pp.call @U() : () -> ()
+}
 pp.schedule 0 attributes {slots = array<i64>} {
-  pp.run @F microbatch 0
-  pp.run @F microbatch 1
-  pp.run @B microbatch 0
-  pp.run @U microbatch 0
+  %v0 = pp.run @F microbatch 0 () : () -> tensor<40xbf16>
+  %v1 = pp.run @F microbatch 1 () : () -> tensor<40xbf16>
+  pp.run @B microbatch 0 (%v0) : (tensor<40xbf16>) -> ()
+  pp.run @U microbatch 0 () : () -> ()
 }

@@ -5,21 +5,21 @@
 // Every group has a channel of its own; the norm is summed over the places only.
 // CHECK-LABEL: pp.schedule 0 attributes {slots
 // CHECK-NEXT: pp.zero
-// CHECK-NEXT: pp.start 0 all_reduce over <["dp", "pp"]> channel [[ALL:[0-9]+]] #pp.role<global, "g0">
-// CHECK-NEXT: pp.start 1 all_reduce over <["dp", "pp"]> channel [[ALL]] #pp.role<loss, "loss">
-// CHECK-NEXT: pp.wait 0
+// CHECK-NEXT: %[[G:[0-9]+]] = pp.start all_reduce over <["dp", "pp"]> channel [[ALL:[0-9]+]] #pp.role<global, "g0">
+// CHECK-NEXT: %[[L:[0-9]+]] = pp.start all_reduce over <["dp", "pp"]> channel [[ALL]] #pp.role<loss, "loss">
+// CHECK-NEXT: pp.wait %[[G]] :
 // CHECK-NEXT: pp.run @s0_F
 // CHECK-NEXT: pp.run @s0_B
-// CHECK-NEXT: pp.start 2 all_reduce over <["dp"]> channel [[DP:[0-9]+]] @only
-// CHECK-NEXT: pp.start 3 all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES:[0-9]+]] @tied
-// CHECK-NEXT: pp.start 4 all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES]] @more
-// CHECK-NEXT: pp.wait 2
-// CHECK-NEXT: pp.wait 3
-// CHECK-NEXT: pp.wait 4
+// CHECK-NEXT: %[[ONLY_SUM:[0-9]+]] = pp.start all_reduce over <["dp"]> channel [[DP:[0-9]+]] @only
+// CHECK-NEXT: %[[TIED_SUM:[0-9]+]] = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES:[0-9]+]] @tied
+// CHECK-NEXT: %[[MORE_SUM:[0-9]+]] = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES]] @more
+// CHECK-NEXT: pp.wait %[[ONLY_SUM]] :
+// CHECK-NEXT: pp.wait %[[TIED_SUM]] :
+// CHECK-NEXT: pp.wait %[[MORE_SUM]] :
 // CHECK-NEXT: pp.run @p0_N
-// CHECK-NEXT: pp.start 5 all_reduce over <["pp"]> channel [[PP:[0-9]+]] #pp.role<norm, "norm">
-// CHECK-NEXT: pp.wait 1
-// CHECK-NEXT: pp.wait 5
+// CHECK-NEXT: %[[N:[0-9]+]] = pp.start all_reduce over <["pp"]> channel [[PP:[0-9]+]] #pp.role<norm, "norm">
+// CHECK-NEXT: pp.wait %[[L]] :
+// CHECK-NEXT: pp.wait %[[N]] :
 // CHECK-NEXT: pp.run @p0_D
 // CHECK-NEXT: pp.run @p0_U_only
 // CHECK-NEXT: pp.run @p0_U_tied
@@ -28,30 +28,30 @@
 // CHECK-LABEL: pp.schedule 1 attributes {slots
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: pp.run @p1_P
-// CHECK-NEXT: pp.start 0 all_reduce over <["dp", "pp"]> channel [[ALL]] #pp.role<global, "g0">
-// CHECK-NEXT: pp.start 1 all_reduce over <["pp"]> channel [[PP]] #pp.role<norm, "norm">
-// CHECK-NEXT: pp.wait 0
+// CHECK-NEXT: %[[G:[0-9]+]] = pp.start all_reduce over <["dp", "pp"]> channel [[ALL]] #pp.role<global, "g0">
+// CHECK-NEXT: %[[N:[0-9]+]] = pp.start all_reduce over <["pp"]> channel [[PP]] #pp.role<norm, "norm">
+// CHECK-NEXT: pp.wait %[[G]] :
 // CHECK-NEXT: pp.run @s1_F
-// CHECK-NEXT: pp.start 2 all_reduce over <["dp", "pp"]> channel [[ALL]] #pp.role<loss, "loss">
+// CHECK-NEXT: %[[L:[0-9]+]] = pp.start all_reduce over <["dp", "pp"]> channel [[ALL]] #pp.role<loss, "loss">
 // CHECK-NEXT: pp.run @s1_B
 // CHECK-NEXT: pp.run @s2_B
-// CHECK-NEXT: pp.start 3 all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES]] @tied
-// CHECK-NEXT: pp.start 4 all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES]] @more
-// CHECK-NEXT: pp.wait 1
-// CHECK-NEXT: pp.wait 2
-// CHECK-NEXT: pp.wait 3
-// CHECK-NEXT: pp.wait 4
+// CHECK-NEXT: %[[TIED_SUM:[0-9]+]] = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES]] @tied
+// CHECK-NEXT: %[[MORE_SUM:[0-9]+]] = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES]] @more
+// CHECK-NEXT: pp.wait %[[N]] :
+// CHECK-NEXT: pp.wait %[[L]] :
+// CHECK-NEXT: pp.wait %[[TIED_SUM]] :
+// CHECK-NEXT: pp.wait %[[MORE_SUM]] :
 // CHECK-NEXT: pp.run @p1_D
 // CHECK-NEXT: pp.run @p1_U_tied
 // CHECK-NEXT: pp.run @p1_U_more
 // CHECK-NEXT: {{^  }$}}
 // CHECK-LABEL: pp.schedule 0 attributes {evaluation
 // CHECK-NEXT: pp.zero
-// CHECK-NEXT: pp.start 0 {{.*}} #pp.role<global, "g0">
-// CHECK-NEXT: pp.start 1 {{.*}} #pp.role<loss, "loss">
-// CHECK-NEXT: pp.wait 0
+// CHECK-NEXT: %[[G:[0-9]+]] = pp.start {{.*}} #pp.role<global, "g0">
+// CHECK-NEXT: %[[L:[0-9]+]] = pp.start {{.*}} #pp.role<loss, "loss">
+// CHECK-NEXT: pp.wait %[[G]] :
 // CHECK-NEXT: pp.run @s0_F
-// CHECK-NEXT: pp.wait 1
+// CHECK-NEXT: pp.wait %[[L]] :
 // CHECK-NEXT: {{^  }$}}
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.bucket @only {params = ["a"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0>, shard_group = #pp.group<["dp"]>}
@@ -100,27 +100,48 @@ pp.task update on 1 @p1_U_tied() {
 pp.task update on 1 @p1_U_more() {
   pp.return
 }
+pp.step prologue {
+  pp.call @p1_P() : () -> ()
+} microbatch {
+  pp.call @s0_F() : () -> ()
+  pp.call @s1_F() : () -> ()
+  pp.call @s1_B() : () -> ()
+  pp.call @s2_B() : () -> ()
+  pp.call @s0_B() : () -> ()
+} evaluation {
+  pp.call @s0_F() : () -> ()
+  pp.call @s1_F() : () -> ()
+} end {
+  pp.call @p0_N() : () -> ()
+  pp.call @p0_D() : () -> ()
+  pp.call @p1_D() : () -> ()
+  pp.call @p0_U_only() : () -> ()
+  pp.call @p0_U_tied() : () -> ()
+  pp.call @p0_U_more() : () -> ()
+  pp.call @p1_U_tied() : () -> ()
+  pp.call @p1_U_more() : () -> ()
+}
 pp.schedule 0 attributes {slots = array<i64>} {
   pp.zero
-  pp.run @s0_F microbatch 0
-  pp.run @s0_B microbatch 0
-  pp.run @p0_N microbatch 0
-  pp.run @p0_D microbatch 0
-  pp.run @p0_U_only microbatch 0
-  pp.run @p0_U_tied microbatch 0
-  pp.run @p0_U_more microbatch 0
+  pp.run @s0_F microbatch 0 () : () -> ()
+  pp.run @s0_B microbatch 0 () : () -> ()
+  pp.run @p0_N microbatch 0 () : () -> ()
+  pp.run @p0_D microbatch 0 () : () -> ()
+  pp.run @p0_U_only microbatch 0 () : () -> ()
+  pp.run @p0_U_tied microbatch 0 () : () -> ()
+  pp.run @p0_U_more microbatch 0 () : () -> ()
 }
 pp.schedule 1 attributes {slots = array<i64>} {
   pp.zero
-  pp.run @p1_P microbatch 0
-  pp.run @s1_F microbatch 0
-  pp.run @s1_B microbatch 0
-  pp.run @s2_B microbatch 0
-  pp.run @p1_D microbatch 0
-  pp.run @p1_U_tied microbatch 0
-  pp.run @p1_U_more microbatch 0
+  pp.run @p1_P microbatch 0 () : () -> ()
+  pp.run @s1_F microbatch 0 () : () -> ()
+  pp.run @s1_B microbatch 0 () : () -> ()
+  pp.run @s2_B microbatch 0 () : () -> ()
+  pp.run @p1_D microbatch 0 () : () -> ()
+  pp.run @p1_U_tied microbatch 0 () : () -> ()
+  pp.run @p1_U_more microbatch 0 () : () -> ()
 }
 pp.schedule 0 attributes {evaluation, slots = array<i64>} {
   pp.zero
-  pp.run @s0_F microbatch 0
+  pp.run @s0_F microbatch 0 () : () -> ()
 }

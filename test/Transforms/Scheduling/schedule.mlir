@@ -1,13 +1,15 @@
 // RUN: ppopt opt %s --pp-form-buckets --pp-schedule | FileCheck %s
+// RUN: sed '/^pp.step/,/^}$/d' %s | not ppopt opt --pp-schedule 2>&1 | FileCheck %s --check-prefix=STEP
+// STEP: error: there is no pp.step to make schedules of
 
 // CHECK: pp.schedule 0 attributes {slots
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: pp.run @p0_P microbatch 0
 // CHECK-NEXT: pp.run @p0_P microbatch 1
-// CHECK-NEXT: pp.run @s0_F microbatch 0
-// CHECK-NEXT: pp.run @s0_B microbatch 0
-// CHECK-NEXT: pp.run @s0_F microbatch 1
-// CHECK-NEXT: pp.run @s0_B microbatch 1
+// CHECK-NEXT: %[[V:[0-9]+]]:2 = pp.run @s0_F microbatch 0 ()
+// CHECK-NEXT: pp.run @s0_B microbatch 0 (%[[V]]#0)
+// CHECK-NEXT: %[[V:[0-9]+]]:2 = pp.run @s0_F microbatch 1 ()
+// CHECK-NEXT: pp.run @s0_B microbatch 1 (%[[V]]#0)
 // CHECK-NEXT: pp.run @p0_N microbatch 0 chunk 0
 // CHECK-NEXT: pp.run @p0_N microbatch 0 chunk 1
 // CHECK-NEXT: pp.run @p0_D microbatch 0
@@ -22,12 +24,20 @@ pp.task prologue @p0_P(%g: tensor<f32> {pp.count = "targets", pp.role = #pp.role
   %0 = pp.accumulate %g, %g : tensor<f32>
   pp.return %0 : tensor<f32>
 }
-pp.task forward stage 0 @s0_F(%l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}, tensor<40xf32> {pp.role = #pp.role<saved, "v0">}, tensor<f32> {pp.role = #pp.role<saved, "v1">}) {
+pp.task forward stage 0 @s0_F(%l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}, tensor<40xf32>, tensor<f32>) {
   %0 = pp.accumulate %l, %l : tensor<f32>
   %1 = pp.broadcast %l [] : tensor<f32> to tensor<40xf32>
   pp.return %0, %1, %l : tensor<f32>, tensor<40xf32>, tensor<f32>
 }
-pp.task backward stage 0 @s0_B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v0">}, %d: tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) {
+pp.task backward stage 0 @s0_B(%v: tensor<40xf32>, %d: tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) {
   %0 = pp.accumulate %d, %v : tensor<40xf32>
   pp.return %0 : tensor<40xf32>
+}
+pp.step prologue {
+  pp.call @p0_P() : () -> ()
+} microbatch {
+  %0:2 = pp.call @s0_F() : () -> (tensor<40xf32>, tensor<f32>)
+  pp.call @s0_B(%0#0) : (tensor<40xf32>) -> ()
+} evaluation {
+  %0:2 = pp.call @s0_F() : () -> (tensor<40xf32>, tensor<f32>)
 }

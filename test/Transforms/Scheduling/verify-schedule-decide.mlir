@@ -2,34 +2,38 @@
 
 // The schedule below is right; in each of the others a place decides before it knows, or updates before it has decided.
 
-// RUN: sed '/^  pp.wait 0/d; s/^  pp.run @D .*/&\n  pp.wait 0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=COUNT
+// RUN: sed '/^  pp.wait %count/d; s/^  pp.run @D .*/&\n  pp.wait %count : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=COUNT
 // COUNT: error: 'pp.run' op uses #pp.role<global, "g0"> while it is being summed over ranks
 
-// RUN: sed '/^  pp.start 0/d; /^  pp.wait 0/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NO-COUNT
+// RUN: sed '/^  %count = /d; /^  pp.wait %count/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NO-COUNT
 // NO-COUNT: error: 'pp.run' op needs #pp.role<global, "g0"> of all ranks, which is not summed yet
 
-// RUN: sed '/^  pp.start 1/d; /^  pp.wait 1/d; s/^  pp.run @D .*/&\n  pp.start 1 all_reduce over <["dp"]> channel 1 #pp.role<loss, "loss">\n  pp.wait 1/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=LOSS
+// RUN: sed '/^  %loss = /d; /^  pp.wait %loss/d; s/^  pp.run @D .*/&\n  %loss = pp.start all_reduce over <["dp"]> channel 1 #pp.role<loss, "loss">\n  pp.wait %loss : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=LOSS
 // LOSS: error: 'pp.run' op needs #pp.role<loss, "loss"> of all ranks, which is not summed yet
 
-// RUN: sed '/^  pp.run @N/d; s/^  pp.run @D .*/&\n  pp.run @N microbatch 0 (<grads, "b0">, <norm>)/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NORM
+// RUN: sed '/^  pp.run @N/d; s/^  pp.run @D .*/&\n  pp.run @N microbatch 0 () at (<grads, "b0">, <norm>) : () -> ()/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NORM
 // NORM: error: 'pp.run' op adds to #pp.role<norm, "norm">, which was read or sent already
 // NORM: note: it is read or sent here
 
-// RUN: sed '/^  pp.run @U/d; s/^  pp.run @D .*/  pp.run @U microbatch 0 (<params, "b0">, <step_state> + 80)\n&/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=UPDATE
+// RUN: sed '/^  pp.run @U/d; s/^  pp.run @D .*/  pp.run @U microbatch 0 () at (<params, "b0">, <step_state> + 80) : () -> ()\n&/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=UPDATE
 // UPDATE: error: 'pp.run' op reads #pp.role<step_state, "hold">, which place 0 has not decided yet
 
 // RUN: sed '/^  pp.run @D/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NEVER
 // NEVER: error: 'pp.run' op reads #pp.role<step_state, "hold">, which place 0 has not decided yet
 
 // RUN: sed 's/^  pp.run @D .*/&\n&/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=AGAIN
-// AGAIN: error: 'pp.run' op runs the task a second time on this microbatch
+// AGAIN: error: 'pp.run' op runs a second time
 
 // RUN: sed 's/^  pp.run @D microbatch 0/  pp.run @D microbatch 1/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=ONCE
 // ONCE: error: 'pp.run' op runs microbatch 1 of 1
 
 // A decision of another place is none of this place.
-// RUN: sed 's/"dp" = 2>/"dp" = 1>, #pp.axis<"pp" = 2>/; s/^pp.task decide @D/pp.task decide on 1 @D/; s/, launch = "ranks"/, launch = "local"/; s/^pp.schedule 0 attributes {/pp.schedule local attributes {slot_places = array<i64>, /; s/^  pp.start \([01]\) all_reduce over <\["dp"\]>\(.*\)/  pp.start \1 on 0 all_reduce over <["pp"]>\2\n  pp.start 1\1 on 1 all_reduce over <["pp"]>\2/; s/^  pp.wait \(.*\)/&\n  pp.wait 1\1/; s/^  pp.run @N.*/&\n  pp.start 4 on 0 all_reduce over <["pp"]> channel 1 #pp.role<norm, "norm">\n  pp.start 5 on 1 all_reduce over <["pp"]> channel 1 #pp.role<norm, "norm">\n  pp.wait 4\n  pp.wait 5/; /@b0$/d; /pp.wait 2/d; /pp.wait 12/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=ELSEWHERE
+// RUN: sed 's/"dp" = 2>/"dp" = 1>, #pp.axis<"pp" = 2>/; s/^pp.task decide @D/pp.task decide on 1 @D/; s/, launch = "ranks"/, launch = "local"/; s/^pp.schedule 0 attributes {/pp.schedule local attributes {slot_places = array<i64>, /; s/^  %\([cl][a-z]*\) = pp.start all_reduce over <\["dp"\]>\(.*\)/  %\1 = pp.start on 0 all_reduce over <["pp"]>\2\n  %\11 = pp.start on 1 all_reduce over <["pp"]>\2/; s/^  pp.wait %\([a-z]*\) \(.*\)/&\n  pp.wait %\11 \2/; s/^  pp.run @N.*/&\n  %n = pp.start on 0 all_reduce over <["pp"]> channel 1 #pp.role<norm, "norm">\n  %n1 = pp.start on 1 all_reduce over <["pp"]> channel 1 #pp.role<norm, "norm">\n  pp.wait %n : !pp.token\n  pp.wait %n1 : !pp.token/; /@b0$/d; /^  pp.wait %reduce/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=ELSEWHERE
 // ELSEWHERE: error: 'pp.run' op reads #pp.role<step_state, "hold">, which place 0 has not decided yet
+
+// An evaluation decides nothing.
+// RUN: sed 's/^pp.schedule 0 attributes {/&evaluation, /' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=EVALUATION
+// EVALUATION: error: 'pp.run' op runs @B, which the step does not call in an evaluation
 
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "ranks"}
 pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true}
@@ -48,19 +52,28 @@ pp.task decide @D(%g: tensor<f32> {pp.role = #pp.role<global, "g0">}, %l: tensor
 pp.task update @U(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}, %h: tensor<f64> {pp.role = #pp.role<step_state, "hold">}) -> (tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) {
   pp.return %p : tensor<64xf32>
 }
+pp.step prologue {
+  pp.call @P() : () -> ()
+} microbatch {
+  pp.call @B() : () -> ()
+} end {
+  pp.call @N() : () -> ()
+  pp.call @D() : () -> ()
+  pp.call @U() : () -> ()
+}
 pp.schedule 0 attributes {slots = array<i64>} {
   pp.zero
-  pp.run @P microbatch 0 (<global, "g0">)
-  pp.run @P microbatch 1 (<global, "g0">)
-  pp.start 0 all_reduce over <["dp"]> channel 1 #pp.role<global, "g0">
-  pp.wait 0
-  pp.run @B microbatch 0 (<loss>, <grads, "b0">)
-  pp.run @B microbatch 1 (<loss>, <grads, "b0">)
-  pp.start 1 all_reduce over <["dp"]> channel 1 #pp.role<loss, "loss">
-  pp.start 2 all_reduce over <["dp"]> channel 1 @b0
-  pp.wait 2
-  pp.run @N microbatch 0 (<grads, "b0">, <norm>)
-  pp.wait 1
-  pp.run @D microbatch 0 (<global, "g0">, <loss>, <norm>, <step_state> + 80)
-  pp.run @U microbatch 0 (<params, "b0">, <step_state> + 80)
+  pp.run @P microbatch 0 () at (<global, "g0">) : () -> ()
+  pp.run @P microbatch 1 () at (<global, "g0">) : () -> ()
+  %count = pp.start all_reduce over <["dp"]> channel 1 #pp.role<global, "g0">
+  pp.wait %count : !pp.token
+  pp.run @B microbatch 0 () at (<loss>, <grads, "b0">) : () -> ()
+  pp.run @B microbatch 1 () at (<loss>, <grads, "b0">) : () -> ()
+  %loss = pp.start all_reduce over <["dp"]> channel 1 #pp.role<loss, "loss">
+  %reduce = pp.start all_reduce over <["dp"]> channel 1 @b0
+  pp.wait %reduce : !pp.token
+  pp.run @N microbatch 0 () at (<grads, "b0">, <norm>) : () -> ()
+  pp.wait %loss : !pp.token
+  pp.run @D microbatch 0 () at (<global, "g0">, <loss>, <norm>, <step_state> + 80) : () -> ()
+  pp.run @U microbatch 0 () at (<params, "b0">, <step_state> + 80) : () -> ()
 }

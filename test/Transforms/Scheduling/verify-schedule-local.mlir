@@ -1,474 +1,103 @@
-// RUN: %ppopt opt %s --pp-verify-schedule --split-input-file --verify-diagnostics
+// RUN: ppopt opt %s --pp-verify-schedule
 
-// The list of all places is checked like those of each, and no wait in it comes before the other ends have started.
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
-pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  pp.return %a : tensor<40xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
-  pp.return %l : tensor<f32>
-}
-pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0)
-  pp.recv 0 @x0 microbatch 0 slot 1
-  pp.send 1 @x0 microbatch 0 slot 0
-  pp.wait 1
-  pp.wait 0
-  pp.run @s1_F microbatch 0 (slot 1, <loss>)
-  pp.start 2 on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.start 3 on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.wait 2
-  pp.wait 3
-}
+// The list of all places is checked like those of each, and no wait in it comes before the other ends have started. Each of the others has something out
+// of its place.
 
-// -----
+// RUN: sed '/^  %v = pp.run/d; s/^  %x = .*slot.*/&\n  %v = pp.run @s0_F microbatch 0 () at (<input, "a">) slots [0] : () -> tensor<40xf32>/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=ORDER
+// ORDER: error: operand #0 does not dominate this use
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
-pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  pp.return %a : tensor<40xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
-  pp.return %l : tensor<f32>
-}
-pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  pp.recv 0 @x0 microbatch 0 slot 1
-  // expected-error @+1 {{reads 's0.v0' from a slot that does not hold it}}
-  pp.send 1 @x0 microbatch 0 slot 0
-  pp.wait 1
-  pp.wait 0
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0)
-  pp.run @s1_F microbatch 0 (slot 1, <loss>)
-  pp.start 2 on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.start 3 on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.wait 2
-  pp.wait 3
-}
+// RUN: sed 's/slot = 1/slot = 0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NO-SLOT
+// NO-SLOT: error: 'pp.copy' op has no slot on place 1 for result 0
 
-// -----
+// RUN: sed 's/^  %x = .*slot.*/&\n  %y = pp.copy %v from 0 to 1 {id = 0 : i64, microbatch = 0 : i64, slot = 1 : i64} : tensor<40xf32>/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=AGAIN
+// AGAIN: error: 'pp.copy' op copies microbatch 0 a second time
+// AGAIN: note: the first is here
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
-pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  pp.return %a : tensor<40xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
-  pp.return %l : tensor<f32>
-}
-pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0)
-  // expected-error @+1 {{has no slot on place 1 for 'x0'}}
-  pp.recv 0 @x0 microbatch 0 slot 0
-  pp.send 1 @x0 microbatch 0 slot 0
-  pp.wait 1
-  pp.wait 0
-  pp.run @s1_F microbatch 0 (slot 1, <loss>)
-  pp.start 2 on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.start 3 on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.wait 2
-  pp.wait 3
-}
+// RUN: sed 's/microbatch = 0/microbatch = 1/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=BEYOND
+// BEYOND: error: 'pp.copy' op copies microbatch 1 of 1
 
-// -----
+// RUN: sed 's/microbatch = 0 : i64, //' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=WHICH
+// WHICH: error: 'pp.copy' op does not say of which microbatch
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
-pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  pp.return %a : tensor<40xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
-  pp.return %l : tensor<f32>
-}
-pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0)
-  // expected-note @+1 {{the first is here}}
-  pp.recv 0 @x0 microbatch 0 slot 1
-  pp.send 1 @x0 microbatch 0 slot 0
-  pp.wait 1
-  pp.wait 0
-  // expected-error @+1 {{receives this microbatch a second time}}
-  pp.recv 4 @x0 microbatch 0 slot 1
-  pp.run @s1_F microbatch 0 (slot 1, <loss>)
-  pp.start 2 on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.start 3 on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.wait 2
-  pp.wait 3
-}
+// RUN: sed '/slot = 1/s/from 0 to 1/from 1 to 0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=OTHER-WAY
+// OTHER-WAY: error: 'pp.copy' op is not as the step's copy 0
 
-// -----
+// RUN: sed '/slot = 1/s/id = 0/id = 1/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: error: 'pp.copy' op is of copy 1, which the step does not make in training
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
-pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  pp.return %a : tensor<40xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
-  pp.return %l : tensor<f32>
-}
-pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0)
-  // expected-error @+1 {{receives microbatch 1 of 1}}
-  pp.recv 0 @x0 microbatch 1 slot 1
-  pp.send 1 @x0 microbatch 1 slot 0
-  pp.wait 1
-  pp.wait 0
-  pp.run @s1_F microbatch 0 (slot 1, <loss>)
-  pp.start 2 on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.start 3 on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.wait 2
-  pp.wait 3
-}
+// RUN: sed 's/@s1_F microbatch 0 (%x)/@s1_F microbatch 0 (%v)/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=ELSEWHERE
+// ELSEWHERE: error: 'pp.run' op reads another value as operand 0
+// ELSEWHERE: note: the step has this value there
 
-// -----
+// A step without the copy, which pp-verify-tasks refuses.
+// RUN: sed '/ = pp.copy /d; s/(%x)/(%v)/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=OTHER-PLACE
+// OTHER-PLACE: error: 'pp.run' op reads a value of another place than its own, 1
+// OTHER-PLACE: note: the value is made here
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
-pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  pp.return %a : tensor<40xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
-  pp.return %l : tensor<f32>
-}
-pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0)
-  pp.recv 0 @x0 microbatch 0 slot 1
-  pp.send 1 @x0 microbatch 0 slot 0
-  pp.wait 1
-  pp.wait 0
-  pp.run @s1_F microbatch 0 (slot 1, <loss>)
-  // expected-error @+1 {{sums over #pp.group<["pp"] among [0]>, which is one rank}}
-  pp.start 2 on 0 all_reduce over <["pp"] among [0]> channel 1 #pp.role<loss, "loss">
-  pp.wait 2
-}
+// RUN: sed '/^  %r1 = /d; /^  pp.wait %r1/d; s/over <\["pp"\]>/over <["pp"] among [0]>/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=ONE-RANK
+// ONE-RANK: error: 'pp.start' op sums over #pp.group<["pp"] among [0]>, which is one rank
 
-// -----
+// RUN: sed 's/^  pp.wait %r1.*/&\n  %r2 = pp.start on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">\n  pp.wait %r2 : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=TWICE
+// TWICE: error: 'pp.start' op sums a value that is summed already
+// TWICE: note: the sum is complete here
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
-pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  pp.return %a : tensor<40xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
-  pp.return %l : tensor<f32>
-}
-pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0)
-  pp.recv 0 @x0 microbatch 0 slot 1
-  pp.send 1 @x0 microbatch 0 slot 0
-  pp.wait 1
-  pp.wait 0
-  pp.run @s1_F microbatch 0 (slot 1, <loss>)
-  pp.start 2 on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.start 3 on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  // expected-note @+1 {{the sum is complete here}}
-  pp.wait 2
-  pp.wait 3
-  // expected-error @+1 {{sums a value that is summed already}}
-  pp.start 4 on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-}
+// RUN: sed '/^  %r[01] = /d; /^  pp.wait/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=UNSUMMED
+// UNSUMMED: error: 'pp.schedule' op needs #pp.role<loss, "loss"> of all ranks, which is not summed yet on place 0
 
-// -----
+// RUN: sed 's/@s1_F(%x: tensor<40xf32>, /@s1_F(/; s/@s1_F(%x) : (tensor<40xf32>)/@s1_F() : ()/; s/@s1_F microbatch 0 (%x)\(.*\)(tensor<40xf32>)/@s1_F microbatch 0 ()\1()/; /slot = 1/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NEVER
+// NEVER: error: 'pp.schedule' op never makes this copy of microbatch 0
+// NEVER: note: the step has it
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
-pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  pp.return %a : tensor<40xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
-  pp.return %l : tensor<f32>
-}
-// expected-error @+1 {{needs #pp.role<loss, "loss"> of all ranks, which is not summed yet on place 0}}
-pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0)
-  pp.recv 0 @x0 microbatch 0 slot 1
-  pp.send 1 @x0 microbatch 0 slot 0
-  pp.wait 1
-  pp.wait 0
-  pp.run @s1_F microbatch 0 (slot 1, <loss>)
-}
+// RUN: sed 's/^pp.schedule local .*/pp.schedule 0 attributes {slots = array<i64>} {/; /^  %v = pp.run/,/^  pp.wait %r1/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=PLACE
+// PLACE: error: 'pp.schedule' op is of place 0, and the plan's launch is local
 
-// -----
+// RUN: sed '/^pp.schedule/,$ { p; H; $!d; g; }' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SECOND
+// SECOND: error: 'pp.schedule' op is a second schedule of all places
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
-pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  pp.return %a : tensor<40xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
-  pp.return %l : tensor<f32>
-}
-// expected-error @+1 {{never sends @x0 of microbatch 0}}
-pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0)
-  pp.run @s1_F microbatch 0 (<loss>)
-  pp.start 2 on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.start 3 on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.wait 2
-  pp.wait 3
-}
+// RUN: sed 's/launch = "local"/launch = "ranks"/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=RANKS
+// RANKS: error: 'pp.schedule' op is of all places, and the plan's launch is ranks
 
-// -----
+// RUN: sed '/^  %r1 = /d; s/^  pp.wait %r0.*/&\n  %r1 = pp.start on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=BEFORE
+// BEFORE: error: 'pp.wait' op comes before place 1 starts its end; all places are one process, which would wait for ever
+// BEFORE: note: this start is waited for
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
-pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  pp.return %a : tensor<40xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
-  pp.return %l : tensor<f32>
-}
-// expected-error @+1 {{is of place 0, and the plan's launch is local}}
-pp.schedule 0 attributes {slots = array<i64>} {
-}
+// RUN: sed 's/start on 1/start on 2/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=BEYOND-PLACES
+// BEYOND-PLACES: error: 'pp.start' op is on place 2, and the plan has 2
 
-// -----
+// RUN: sed '/^  pp.wait %r1/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NO-WAIT
+// NO-WAIT: error: 'pp.start' op is never waited for
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
-pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  pp.return %a : tensor<40xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
-  pp.return %l : tensor<f32>
-}
-pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0)
-  pp.recv 0 @x0 microbatch 0 slot 1
-  pp.send 1 @x0 microbatch 0 slot 0
-  pp.wait 1
-  pp.wait 0
-  pp.run @s1_F microbatch 0 (slot 1, <loss>)
-  pp.start 2 on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.start 3 on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.wait 2
-  pp.wait 3
-}
-// expected-error @+1 {{is a second schedule of all places}}
-pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0)
-  pp.recv 0 @x0 microbatch 0 slot 1
-  pp.send 1 @x0 microbatch 0 slot 0
-  pp.wait 1
-  pp.wait 0
-  pp.run @s1_F microbatch 0 (slot 1, <loss>)
-  pp.start 2 on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.start 3 on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.wait 2
-  pp.wait 3
-}
-
-// -----
-
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "ranks"}
-pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  pp.return %a : tensor<40xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
-  pp.return %l : tensor<f32>
-}
-// expected-error @+1 {{is of all places, and the plan's launch is ranks}}
-pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0)
-  pp.recv 0 @x0 microbatch 0 slot 1
-  pp.send 1 @x0 microbatch 0 slot 0
-  pp.wait 1
-  pp.wait 0
-  pp.run @s1_F microbatch 0 (slot 1, <loss>)
-  pp.start 2 on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.start 3 on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.wait 2
-  pp.wait 3
-}
-
-// -----
-
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
-pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  pp.return %a : tensor<40xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
-  pp.return %l : tensor<f32>
-}
-pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0)
-  pp.recv 0 @x0 microbatch 0 slot 1
-  pp.send 1 @x0 microbatch 0 slot 0
-  pp.wait 1
-  pp.wait 0
-  pp.run @s1_F microbatch 0 (slot 1, <loss>)
-  // expected-note @+1 {{this start is waited for}}
-  pp.start 2 on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  // expected-error @+1 {{comes before place 1 starts its end; all places are one process, which would wait for ever}}
-  pp.wait 2
-  pp.start 3 on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.wait 3
-}
-
-// -----
-
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
-pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  pp.return %a : tensor<40xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
-  pp.return %l : tensor<f32>
-}
-pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0)
-  // expected-note @+1 {{this start is waited for}}
-  pp.recv 0 @x0 microbatch 0 slot 1
-  // expected-error @+1 {{comes before place 0 starts its end; all places are one process, which would wait for ever}}
-  pp.wait 0
-  pp.send 1 @x0 microbatch 0 slot 0
-  pp.wait 1
-  pp.run @s1_F microbatch 0 (slot 1, <loss>)
-  pp.start 2 on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.start 3 on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.wait 2
-  pp.wait 3
-}
-
-// -----
-
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
-pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  pp.return %a : tensor<40xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
-  pp.return %l : tensor<f32>
-}
-pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0)
-  pp.recv 0 @x0 microbatch 0 slot 1
-  // expected-error @+1 {{has the id of an earlier start}}
-  pp.send 0 @x0 microbatch 0 slot 0
-  pp.wait 0
-  pp.run @s1_F microbatch 0 (slot 1, <loss>)
-  pp.start 2 on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.start 3 on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.wait 2
-  pp.wait 3
-}
-
-// -----
-
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
-pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  pp.return %a : tensor<40xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
-  pp.return %l : tensor<f32>
-}
-pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0)
-  pp.recv 0 @x0 microbatch 0 slot 1
-  pp.send 1 @x0 microbatch 0 slot 0
-  pp.wait 1
-  pp.wait 0
-  pp.run @s1_F microbatch 0 (slot 1, <loss>)
-  pp.start 2 on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  // expected-error @+1 {{is on place 2, and the plan has 2}}
-  pp.start 3 on 2 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.wait 2
-  pp.wait 3
-}
-
-// -----
-
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
-pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  pp.return %a : tensor<40xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
-  pp.return %l : tensor<f32>
-}
-pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0)
-  // expected-note @+1 {{the receive starts here}}
-  pp.recv 0 @x0 microbatch 0 slot 1
-  pp.send 1 @x0 microbatch 0 slot 0
-  pp.wait 1
-  // expected-error @+1 {{reads 'x0' before its receive is waited for}}
-  pp.run @s1_F microbatch 0 (slot 1, <loss>)
-  pp.wait 0
-  pp.start 2 on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.start 3 on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.wait 2
-  pp.wait 3
-}
-
-// -----
-
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
-pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
-  pp.return %a : tensor<40xf32>
-}
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
-  pp.return %l : tensor<f32>
-}
-pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0)
-  pp.recv 0 @x0 microbatch 0 slot 1
-  pp.send 1 @x0 microbatch 0 slot 0
-  pp.wait 1
-  pp.wait 0
-  pp.run @s1_F microbatch 0 (slot 1, <loss>)
-  pp.start 2 on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  // expected-error @+1 {{is never waited for}}
-  pp.start 3 on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  pp.wait 2
-}
-
-// -----
+// One process has both ends.
+// RUN: sed 's/^  %v = pp.run.*/&\n  %out = pp.send copy 0 microbatch 0 (%v) : tensor<40xf32>\n  pp.wait %out : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SEND
+// SEND: error: 'pp.send' op is an end of a copy, and one process has both: it copies
 
 // Queues are those of the schedules of places.
-// expected-error @+1 {{the schedules of the places do not fit together (rank N stands for place N)}}
+// RUN: sed 's/^pp.step /pp.task prologue @P(%g: tensor<f32> {pp.count = "targets", pp.role = #pp.role<global, "g">}) -> (tensor<f32> {pp.role = #pp.role<global, "g">}) {\n  pp.return %g : tensor<f32>\n}\npp.step prologue {\n  pp.call @P() : () -> ()\n} /; s/^  %v = pp.run/  pp.run @P microbatch 0 () at (<global, "g">) : () -> ()\n&/; s/^  %r1 = .*/  %g0 = pp.start on 0 all_reduce over <["pp"]> channel 1 #pp.role<global, "g">\n  %g1 = pp.start on 1 all_reduce over <["pp"]> channel 1 #pp.role<global, "g">\n&/; s/^  pp.wait %r1.*/&\n  pp.wait %g0 : !pp.token\n  pp.wait %g1 : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=QUEUE
+// QUEUE: error: the schedules of the places do not fit together (rank N stands for place N): the ends of a queue do not agree on its order
+
 pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
 pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
-pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.transfer @x1 "s0.v1" from 0 to 1 stage 0 to 1 : tensor<40xf32>
-pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">})
-    -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}, tensor<40xf32> {pp.role = #pp.role<saved, "s0.v1">}) {
-  pp.return %a, %a : tensor<40xf32>, tensor<40xf32>
+pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> tensor<40xf32> {
+  pp.return %a : tensor<40xf32>
 }
-pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %y: tensor<40xf32> {pp.role = #pp.role<received, "x1">}) {
-  pp.return
+pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32>, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
+  pp.return %l : tensor<f32>
 }
-pp.schedule local attributes {slot_places = array<i64: 0, 0, 1, 1>, slots = array<i64: 192, 192, 192, 192>} {
-  pp.run @s0_F microbatch 0 (<input, "a">, slot 0, slot 1)
-  pp.recv 0 @x0 microbatch 0 slot 2
-  pp.recv 1 @x1 microbatch 0 slot 3
-  pp.send 2 @x1 microbatch 0 slot 1
-  pp.send 3 @x0 microbatch 0 slot 0
-  pp.wait 0
-  pp.wait 1
-  pp.wait 2
-  pp.wait 3
-  pp.run @s1_F microbatch 0 (slot 2, slot 3)
+pp.step microbatch {
+  %v = pp.call @s0_F() : () -> tensor<40xf32>
+  %x = pp.copy %v from 0 to 1 {id = 0 : i64} : tensor<40xf32>
+  pp.call @s1_F(%x) : (tensor<40xf32>) -> ()
+} evaluation {
+  %v = pp.call @s0_F() : () -> tensor<40xf32>
+  %x = pp.copy %v from 0 to 1 {id = 0 : i64} : tensor<40xf32>
+  pp.call @s1_F(%x) : (tensor<40xf32>) -> ()
+}
+pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
+  %v = pp.run @s0_F microbatch 0 () at (<input, "a">) slots [0] : () -> tensor<40xf32>
+  %x = pp.copy %v from 0 to 1 {id = 0 : i64, microbatch = 0 : i64, slot = 1 : i64} : tensor<40xf32>
+  pp.run @s1_F microbatch 0 (%x) at (<loss>) : (tensor<40xf32>) -> ()
+  %r0 = pp.start on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
+  %r1 = pp.start on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
+  pp.wait %r0 : !pp.token
+  pp.wait %r1 : !pp.token
 }

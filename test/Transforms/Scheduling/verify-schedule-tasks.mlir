@@ -15,14 +15,20 @@
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"fsdp" = 2>], batch = 8 : i64, zero = 3 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
 pp.task forward stage 0 @s0_F(%w: tensor<100xf32> {pp.role = #pp.role<param, "w">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">, pp.sharding = #pp.sharding<[], sum = {dp, fsdp}>})
-    -> (tensor<f32> {pp.role = #pp.role<loss, "loss">, pp.sharding = #pp.sharding<[], sum = {dp, fsdp}>}, tensor<100xf32> {pp.role = #pp.role<saved, "s0.w">}) {
+    -> (tensor<f32> {pp.role = #pp.role<loss, "loss">, pp.sharding = #pp.sharding<[], sum = {dp, fsdp}>}, tensor<100xf32>) {
   %0 = pp.accumulate %l, %l : tensor<f32>
   %1 = pp.exp %w : tensor<100xf32>
   pp.return %0, %1 : tensor<f32>, tensor<100xf32>
 }
-pp.task backward stage 0 @s0_B(%a: tensor<100xf32> {pp.role = #pp.role<saved, "s0.w">}, %w: tensor<100xf32> {pp.role = #pp.role<param, "w">}, %d: tensor<100xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp, fsdp}>})
+pp.task backward stage 0 @s0_B(%a: tensor<100xf32>, %w: tensor<100xf32> {pp.role = #pp.role<param, "w">}, %d: tensor<100xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp, fsdp}>})
     -> (tensor<100xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp, fsdp}>}) {
   %0 = pp.mul %a, %w : tensor<100xf32>, tensor<100xf32>
   %1 = pp.accumulate %d, %0 : tensor<100xf32>
   pp.return %1 : tensor<100xf32>
+}
+pp.step microbatch {
+  %a = pp.call @s0_F() : () -> tensor<100xf32>
+  pp.call @s0_B(%a) : (tensor<100xf32>) -> ()
+} evaluation {
+  %a = pp.call @s0_F() : () -> tensor<100xf32>
 }

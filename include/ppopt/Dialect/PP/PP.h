@@ -26,6 +26,9 @@
 #include "ppopt/Dialect/PP/PPDialect.h.inc"
 #include "ppopt/Dialect/PP/PPEnums.h.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "ppopt/Dialect/PP/PPTypeDefs.h.inc"
+
 #define GET_ATTRDEF_CLASSES
 #include "ppopt/Dialect/PP/PPAttrs.h.inc"
 
@@ -33,7 +36,7 @@ namespace mlir::pp {
 /// Returns whether what has a role of this kind is a value, which tasks hand to
 /// one another, and which is no state.
 inline bool isValue(RoleKind kind) {
-  return kind == RoleKind::Saved || kind == RoleKind::Received;
+  return kind == RoleKind::Value;
 }
 
 /// An argument of a task, or a result that is tied to none.

@@ -21,6 +21,7 @@ def PP_Dialect : Dialect {
     ops say when. All tensors are ranked with static shapes.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
   let hasConstantMaterializer = 1;
   // Of the table in lib/Dialect/PP/DeclaredAttributes.cpp.
   let hasOperationAttrVerify = 1;
@@ -42,6 +43,29 @@ def PP_NumberTensor : StaticShapeTensorOf<[PP_Float, PP_Int]>;
 def PP_Tensor : StaticShapeTensorOf<[PP_Float, PP_Int, I1]> {
   let cppFunctionName = "isModelTensor";
 }
+
+/// What is in flight in a schedule: types of values that exist from the start of a communication to its wait.
+class PP_Type<string name, string mnemonic_> : TypeDef<PP_Dialect, name> {
+  let mnemonic = mnemonic_;
+}
+
+def PP_Token : PP_Type<"Token", "token"> {
+  let summary = "something in flight that a wait completes";
+  let description = [{
+    A send, or a collective on memory. Each is waited for once.
+  }];
+}
+
+def PP_Future : PP_Type<"Future", "future"> {
+  let summary = "a value that is being received";
+  let description = [{
+    `!pp.future<tensor<4x8xf32>>`: its wait gives the tensor.
+  }];
+  let parameters = (ins "::mlir::RankedTensorType":$value);
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def PP_InFlight : AnyTypeOf<[PP_Token, PP_Future], "a token or a future">;
 
 //===----------------------------------------------------------------------===//
 // Attributes
@@ -95,7 +119,7 @@ def PP_RoleKind : PP_Enum<"RoleKind", "what a task's argument or result is", [
   I32EnumAttrCase<"Param", 0, "param">,        // a parameter, by name
   I32EnumAttrCase<"Grad", 1, "grad">,          // a parameter's gradient accumulator, by name: argument and result tied
   I32EnumAttrCase<"Input", 2, "input">,        // a model input, by name: this microbatch's rows
-  I32EnumAttrCase<"Saved", 3, "saved">,        // from a task to later ones of the same place and microbatch; unique in the module
+  I32EnumAttrCase<"Value", 3, "value">,        // no state: handed from one task to another; it has no name and is not written
   I32EnumAttrCase<"Global", 4, "global">,      // computed by the prologue, complete over the batch: argument and result tied there
   I32EnumAttrCase<"Loss", 5, "loss">,          // the loss accumulator: argument and result tied
   I32EnumAttrCase<"StepState", 6, "step_state">,      // a field of the step state, by name
@@ -103,10 +127,9 @@ def PP_RoleKind : PP_Enum<"RoleKind", "what a task's argument or result is", [
   I32EnumAttrCase<"GradRange", 8, "grad_range">,   // a bucket's gradients, flat
   I32EnumAttrCase<"StateRange", 9, "state_range">, // one optimizer state of a bucket, flat: tied
   I32EnumAttrCase<"Norm", 10, "norm">,         // sums of squares of gradients, one per place and chunk: tied where a task adds to one
-  I32EnumAttrCase<"Received", 11, "received">, // received from another place, by the transfer of that name
-  I32EnumAttrCase<"Cache", 12, "cache">,       // in a generating program, the values that earlier positions stored: tied
-  I32EnumAttrCase<"Logits", 13, "logits">,     // in a generating program, the scores of the next token
-  I32EnumAttrCase<"Check", 14, "check">]>;     // the largest id that was out of range, or 0: tied; unique in the module
+  I32EnumAttrCase<"Cache", 11, "cache">,       // in a generating program, the values that earlier positions stored: tied
+  I32EnumAttrCase<"Logits", 12, "logits">,     // in a generating program, the scores of the next token
+  I32EnumAttrCase<"Check", 13, "check">]>;     // the largest id that was out of range, or 0: tied; unique in the module
 
 def PP_RoleAttr : PP_Attr<"Role", "role"> {
   let summary = "what a task's argument or result is, and its name";
@@ -184,26 +207,14 @@ def PP_AddressAttr : PP_Attr<"Address", "address"> {
   let summary = "a byte of a buffer";
   let description = [{
     The byte `offset` of the buffer and, for each of the `strides`, as many bytes more as the rank's coordinate on the axis times the stride:
-    `#pp.address<<grads, "b0"> + 0 + dp * 512>`. In an action: `<grads, "b0"> + dp * 512`.
+    `#pp.address<<grads, "b0"> + 0 + dp * 512>`. In a run: `<grads, "b0"> + dp * 512`.
   }];
   let parameters = (ins "::mlir::pp::BufferAttr":$buffer, "int64_t":$offset, OptionalArrayRefParameter<"::mlir::pp::StrideAttr">:$strides);
   let builders = [AttrBuilderWithInferredContext<(ins "::mlir::pp::BufferAttr":$buffer, "int64_t":$offset), [{ return $_get(buffer.getContext(), buffer, offset, ::llvm::ArrayRef<::mlir::pp::StrideAttr>()); }]>];
   let assemblyFormat = "`<` $buffer `+` $offset (`+` $strides^)? `>`";
 }
 
-def PP_SlotAttr : PP_Attr<"Slot", "slot"> {
-  let summary = "a slot of the schedule, by number";
-  let parameters = (ins "int64_t":$number);
-  let assemblyFormat = "`<` $number `>`";
-  let extraClassDeclaration = [{
-    /// The number before pp-assign-slots.
-    static constexpr int64_t kUnassigned = -1;
-  }];
-}
-
-/// Where an operand of an action is: one attribute for each way to say it. Ops print `slot 3`, `<params, "b0"> + 64`.
-def PP_Binding : AnyAttrOf<[PP_SlotAttr, PP_AddressAttr], "a slot or an address">;
-def PP_Bindings : TypedArrayAttrBase<PP_Binding, "slots and addresses">;
+def PP_Addresses : TypedArrayAttrBase<PP_AddressAttr, "addresses">;
 
 def PP_TileCutAttr : PP_Attr<"TileCut", "tile_cut"> {
   let summary = "one axis that cuts a dimension of a tensor";

@@ -76,7 +76,7 @@ def PP_CopyOp : PP_ModelOp<"copy", [PP_LinearSpace, SameOperandsAndResultType]> 
   let opDocGroup = PP_InternalOps;
   let description = [{
     Between the stages, one per value and destination. Its adjoint is the copy back,
-    whose `gradient_of` is this one's `id`.
+    whose `gradient_of` is this one's `id`. In a local schedule the copy of a `microbatch`, to a `slot` of place `to`.
 
     Example:
 
@@ -84,18 +84,22 @@ def PP_CopyOp : PP_ModelOp<"copy", [PP_LinearSpace, SameOperandsAndResultType]> 
     %y = pp.copy %x from 0 to 1 {id = 0 : i64} : tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins PP_Tensor:$x, PP_I64Attr:$from, PP_I64Attr:$to, PP_I64Attr:$id, OptionalAttr<PP_I64Attr>:$gradient_of);
+  let arguments = (ins PP_Tensor:$x, PP_I64Attr:$from, PP_I64Attr:$to, PP_I64Attr:$id, OptionalAttr<PP_I64Attr>:$gradient_of,
+                       OptionalAttr<PP_I64Attr>:$microbatch, OptionalAttr<PP_I64Attr>:$slot);
   let results = (outs PP_Tensor:$result);
   let assemblyFormat = "$x `from` $from `to` $to attr-dict `:` type($x)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$x, "int64_t":$from, "int64_t":$to, "int64_t":$id, "::mlir::IntegerAttr":$gradient_of), [{
+    build($_builder, $_state, x, from, to, id, gradient_of, /*microbatch=*/nullptr, /*slot=*/nullptr);
+  }]>];
   let hasFolder = 1;
   let hasVerifier = 1;
 }
 
-def PP_YieldOp : PP_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["PlaceOp", "OnOp"]>]> {
+def PP_YieldOp : PP_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["PlaceOp", "OnOp", "ScheduleOp"]>]> {
   let summary = "ends a region; its values are visible outside";
   let opDocGroup = PP_ModelOps;
   let description = [{
-    Ends the region of `pp.on` and of `pp.place`.
+    Ends the region of `pp.on` and of `pp.place`. That of a `pp.schedule` leaves its tokens in flight: the next schedule of the place takes them.
 
     Example:
 
@@ -161,8 +165,8 @@ def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> 
   let summary = "an isolated piece of a step";
   let description = [{
     `pp.task KIND [stage N] [on P]`: of a stage, or (prologue, collect, norm, decide, update: without a stage) of a place; P defaults to 0.
-    Runs once per microbatch (prologue, forward, backward) or once per step (collect, norm, decide, update). The `pp.role` of each argument and
-    result says what it is; the body can refer to nothing else outside. Shapes are those of one microbatch on one rank.
+    Runs once per microbatch (prologue, forward, backward) or once per step (collect, norm, decide, update). An argument or result without a `pp.role` is a
+    value, which `pp.step` hands from one task to another. A role says which state it is; the body can refer to nothing else outside. Shapes are those of one microbatch on one rank.
     From phase `kernels` on the arguments are buffers (memrefs), results have become arguments, a tied
     argument and result are one; `temp_bytes` is the size of the task's temporaries, the last `workspace_bytes` of which are
     library workspace.
@@ -172,8 +176,7 @@ def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> 
     Example:
 
     ```mlir
-    pp.task forward stage 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">})
-        -> (tensor<4x8xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+    pp.task forward stage 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">}) -> tensor<4x8xf32> {
       %0 = pp.tanh %x : tensor<4x8xf32>
       pp.return %0 : tensor<4x8xf32>
     }
@@ -194,7 +197,7 @@ def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> 
     ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
-    /// The role of an argument or a result; the verifier checks that each has one.
+    /// The role of an argument or a result: RoleKind::Value for values.
     ::mlir::pp::RoleAttr getArgRole(unsigned i);
     ::mlir::pp::RoleAttr getResultRole(unsigned i);
     /// The argument that result i is tied to (same role), or nothing.
@@ -218,8 +221,7 @@ def PP_ReturnOp : PP_Op<"return", [Pure, Terminator, ReturnLike, ParentOneOf<["T
     Example:
 
     ```mlir
-    pp.task forward stage 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">})
-        -> (tensor<4x8xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+    pp.task forward stage 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">}) -> tensor<4x8xf32> {
       %0 = pp.tanh %x : tensor<4x8xf32>
       pp.return %0 : tensor<4x8xf32>
     }
@@ -228,30 +230,6 @@ def PP_ReturnOp : PP_Op<"return", [Pure, Terminator, ReturnLike, ParentOneOf<["T
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
   let builders = [OpBuilder<(ins), [{}]>];
-}
-
-def PP_TransferOp : PP_Op<"transfer", [Symbol]> {
-  let summary = "declares a value that is sent from one place to another";
-  let description = [{
-    For every microbatch the saved value of that name on place `from` becomes the received value of this name on place `to`. `from_stage`
-    makes it, `to_stage` is the first that reads it. `requires_grad` is set exactly if some transfer is the `gradient_of` this one: same type,
-    places swapped.
-
-    With `step` it goes once per step. `value` is a bucket that place `to` borrows. Its parameters go there, and the gradients that the place has
-    accumulated come back as the received value of a transfer that is the `gradient_of` this one.
-
-    Example:
-
-    ```mlir
-    pp.transfer @x0 "s0.v3" from 0 to 1 stage 0 to 1 {requires_grad} : tensor<4x32xf32>
-    pp.transfer @x1 "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0} : tensor<4x32xf32>
-    ```
-  }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$value, PP_I64Attr:$from, PP_I64Attr:$to,
-    PP_I64Attr:$from_stage, PP_I64Attr:$to_stage, TypeAttr:$type, UnitAttr:$requires_grad, OptionalAttr<FlatSymbolRefAttr>:$gradient_of,
-    UnitAttr:$step);
-  let assemblyFormat = "$sym_name $value `from` $from `to` $to `stage` $from_stage `to` $to_stage attr-dict `:` $type";
-  let hasVerifier = 1;
 }
 
 def PP_ReshardOp : PP_ModelOp<"reshard", [AllElementTypesMatch<["x", "result"]>]> {

@@ -153,30 +153,33 @@ def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
 // Schedule
 //===----------------------------------------------------------------------===//
 
-def PP_ScheduleOp : PP_Op<"schedule", [NoTerminator, SingleBlock, NoRegionArguments]> {
+def PP_ScheduleOp : PP_Op<"schedule", [NoTerminator, SingleBlock]> {
   let summary = "the ordered actions of a place, or of all places";
   let description = [{
-    `slots` are the sizes in bytes of the buffers that saved values of microbatches in flight share; an action names the slots
-    that it uses. With `evaluation`, the actions of one evaluation batch.
+    An instance of `pp.step`: its calls run, and its copies are sent and received, on each microbatch. What a run makes, and what a wait for a receive gives,
+    are values; what is in flight is a token or a future, which has one wait. With `evaluation`, the actions of one evaluation batch.
+
+    `slots` are the sizes in bytes of the buffers that values share. A value is in its slot until the last action that reads it, and until the wait of each
+    token made from it.
+
+    The tokens that a step leaves in flight are what its schedule yields, and the arguments of the place's schedules of training and of evaluation. An
+    evaluation, after which nothing is in flight, yields `pp.done`.
 
     `pp.schedule local` is what one process does for all places (a plan's `launch` = local): the actions of every place, in one order. A run
-    is of its task's place, an end of a transfer of the place that sends or receives, a `pp.start` of the place that it names, and a `pp.wait`
-    of the place of what it waits for. Ids are unique in the list. `slot_places` says on which place each slot is.
+    is of its task's place, a `pp.start` of the place that it names. Copies are made at once. `slot_places` says on which place each slot is.
 
     Example:
 
     ```mlir
-    pp.task forward stage 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">})
-        -> (tensor<4x8xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+    pp.task forward stage 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">}) -> tensor<4x8xf32> {
       %0 = pp.tanh %x : tensor<4x8xf32>
       pp.return %0 : tensor<4x8xf32>
     }
-    pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<4x8xf32>
     pp.schedule 0 attributes {slots = array<i64: 128>} {
       pp.zero
-      pp.run @s0_F microbatch 0 (<input, "x">, slot 0)
-      pp.send 0 @x0 microbatch 0 slot 0
-      pp.wait 0
+      %h = pp.run @s0_F microbatch 0 () at (<input, "x">) slots [0] : () -> tensor<4x8xf32>
+      %sent = pp.send copy 0 microbatch 0 (%h) : tensor<4x8xf32>
+      pp.wait %sent : !pp.token
     }
     ```
   }];
@@ -185,6 +188,7 @@ def PP_ScheduleOp : PP_Op<"schedule", [NoTerminator, SingleBlock, NoRegionArgume
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "($place^):(`local`)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// The place of a local schedule.
     static constexpr int64_t kAllPlaces = -1;
@@ -193,6 +197,8 @@ def PP_ScheduleOp : PP_Op<"schedule", [NoTerminator, SingleBlock, NoRegionArgume
     bool isOf(int64_t place) { return isLocal() || getPlace() == place; }
     /// The place that a slot is on.
     int64_t getSlotPlace(int64_t slot) { return isLocal() ? (*getSlotPlaces())[slot] : getPlace(); }
+    /// What the schedule leaves in flight; empty if nothing.
+    ::mlir::OperandRange getYielded();
   }];
 }
 
@@ -202,32 +208,33 @@ class PP_Action<string mnemonic, list<Trait> traits = []>
 def PP_RunOp : PP_Action<"run", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a task on a microbatch";
   let description = [{
-    Binds each operand of the task to where its value is: the arguments in order, then the results that are tied to no argument. A binding is a
-    slot of the schedule, or a buffer and the bytes before the value. A task does not know where its operands are. Before
-    `pp-bind-operands` a run has no bindings.
+    The operands and results are the task's values, in its order, as those of its `pp.call`. `slots` says where the results are, from `pp-assign-slots` on. `at` are
+    the addresses of what else the task binds, in its order, from `pp-bind-operands` on: a buffer and the bytes before the operand. A task does not
+    know where its operands are.
 
-    A task on chunks of buckets runs on those that the rank has (bindings with strides), or on the chunks of coordinate `chunk`: where every rank has
+    A task on chunks of buckets runs on those that the rank has (addresses with strides), or on the chunks of coordinate `chunk`: where every rank has
     all chunks, it runs once on each.
 
     Example:
 
     ```mlir
-    pp.task forward stage 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">})
-        -> (tensor<4x8xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+    pp.task forward stage 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">}) -> tensor<4x8xf32> {
       %0 = pp.tanh %x : tensor<4x8xf32>
       pp.return %0 : tensor<4x8xf32>
     }
-    pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<4x8xf32>
     pp.schedule 0 attributes {slots = array<i64: 128>} {
       pp.zero
-      pp.run @s0_F microbatch 1 (<input, "x"> + 128, slot 0)
-      pp.send 0 @x0 microbatch 1 slot 0
-      pp.wait 0
+      %h = pp.run @s0_F microbatch 1 () at (<input, "x"> + 128) slots [0] : () -> tensor<4x8xf32>
     }
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$task, PP_I64Attr:$microbatch, OptionalAttr<PP_I64Attr>:$chunk, OptionalAttr<PP_Bindings>:$bindings);
-  let assemblyFormat = "$task `microbatch` $microbatch (`chunk` $chunk^)? (custom<Bindings>($bindings)^)? attr-dict";
+  let arguments = (ins FlatSymbolRefAttr:$task, PP_I64Attr:$microbatch, OptionalAttr<PP_I64Attr>:$chunk, Variadic<AnyRankedTensor>:$values,
+                       OptionalAttr<PP_Addresses>:$addresses, OptionalAttr<DenseI64ArrayAttr>:$slots);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $task `microbatch` $microbatch (`chunk` $chunk^)? ` ` `(` $values `)` (`at` custom<Addresses>($addresses)^)? (`slots` $slots^)? attr-dict `:`
+    functional-type($values, $results)
+  }];
 }
 
 def PP_ZeroOp : PP_Action<"zero"> {
@@ -252,20 +259,22 @@ def PP_StartOp : PP_Action<"start"> {
     bucket's shard group cuts it. A buffer is cut into one chunk per rank of the group. `all_reduce` leaves
     the sum on every rank, `reduce_scatter` each rank's chunk of it, which `all_gather` then collects on every rank. Starts on one
     channel happen in one order on all ranks of the group. In a local schedule, and only there, a start says of which place it is
-    (`pp.start 0 on 1 all_reduce …`).
+    (`pp.start on 1 all_reduce …`).
 
     Example:
 
     ```mlir
     pp.schedule 0 attributes {slots = array<i64: 128>} {
-      pp.start 0 all_reduce over <["dp", "pp"]> channel 1 #pp.role<loss, "loss">
-      pp.wait 0
+      %sum = pp.start all_reduce over <["dp", "pp"]> channel 1 #pp.role<loss, "loss">
+      pp.wait %sum : !pp.token
     }
     ```
   }];
-  let arguments = (ins PP_I64Attr:$id, PP_CollectiveAttr:$collective, PP_GroupAttr:$group, PP_I64Attr:$channel, AnyAttr:$what,
+  let arguments = (ins PP_CollectiveAttr:$collective, PP_GroupAttr:$group, PP_I64Attr:$channel, AnyAttr:$what,
                        UnitAttr:$shard, OptionalAttr<PP_I64Attr>:$place);
-  let assemblyFormat = "$id (`on` $place^)? custom<Collective>($collective) `over` $group `channel` $channel $what (`shard` $shard^)? attr-dict";
+  let results = (outs PP_Token:$token);
+  let hasVerifier = 1;
+  let assemblyFormat = "(`on` $place^)? custom<Collective>($collective) `over` $group `channel` $channel $what (`shard` $shard^)? attr-dict";
   let extraClassDeclaration = [{
     /// The collective as the runtime sees it.
     ::ppopt::geometry::Collective getKind() { return getCollective().getKind(); }
@@ -274,67 +283,96 @@ def PP_StartOp : PP_Action<"start"> {
       auto role = ::llvm::dyn_cast<RoleAttr>(getWhat());
       return role && role.getKind() == RoleKind::ParamRange;
     }
+    /// The place that starts it.
+    int64_t getPlaceOfStart();
   }];
 }
 
-class PP_TransferAction<string mnemonic>
-    : PP_Action<mnemonic, [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def PP_SendOp : PP_Action<"send"> {
+  let summary = "starts the sending end of a copy of the step";
   let description = [{
-    Does not wait: `pp.wait` of its `id` does. `binding` says where the value is: in a slot or, if a transfer of the step sends it, in a
-    bucket's buffer. Transfers from one place to another are matched in the order of their starts at both ends.
-  }];
-  let arguments = (ins PP_I64Attr:$id, FlatSymbolRefAttr:$transfer, PP_I64Attr:$microbatch, PP_Binding:$binding);
-  let assemblyFormat = "$id $transfer `microbatch` $microbatch custom<Binding>($binding) attr-dict";
-}
-def PP_SendOp : PP_TransferAction<"send"> {
-  let summary = "starts sending a value of a microbatch";
-  let description = [{
+    Does not wait. Copies from one place to another are matched in the order of their starts at both ends. A `pp.copy_bucket` has neither microbatch nor
+    value: what it sends is in the bucket's buffer.
+
     Example:
 
     ```mlir
-    pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<4x8xf32>
+    pp.task forward stage 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">}) -> tensor<4x8xf32> {
+      %0 = pp.tanh %x : tensor<4x8xf32>
+      pp.return %0 : tensor<4x8xf32>
+    }
     pp.schedule 0 attributes {slots = array<i64: 128>} {
-      pp.send 0 @x0 microbatch 0 slot 0
-      pp.wait 0
+      pp.zero
+      %h = pp.run @s0_F microbatch 0 () : () -> tensor<4x8xf32>
+      %sent = pp.send copy 0 microbatch 0 (%h) : tensor<4x8xf32>
+      pp.wait %sent : !pp.token
     }
     ```
   }];
+  let arguments = (ins PP_I64Attr:$copy, OptionalAttr<PP_I64Attr>:$microbatch, Optional<AnyRankedTensor>:$value);
+  let results = (outs PP_Token:$token);
+  let assemblyFormat = "`copy` $copy (`microbatch` $microbatch^)? (` ` `(` $value^ `)` `:` type($value))? attr-dict";
 }
-def PP_RecvOp : PP_TransferAction<"recv"> {
-  let summary = "starts receiving a value of a microbatch";
+
+def PP_RecvOp : PP_Action<"recv"> {
+  let summary = "starts the receiving end of a copy of the step";
   let description = [{
+    The wait for it gives the value, which is in `slot` from now on. Of a `pp.copy_bucket` of parameters it is a token: they come to the bucket's buffer.
+
     Example:
 
     ```mlir
-    pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<4x8xf32>
     pp.schedule 1 attributes {slots = array<i64: 128>} {
-      pp.recv 0 @x0 microbatch 0 slot 0
-      pp.wait 0
+      %coming = pp.recv copy 0 microbatch 0 slot 0 : !pp.future<tensor<4x8xf32>>
+      %h = pp.wait %coming : !pp.future<tensor<4x8xf32>>
     }
     ```
   }];
+  let arguments = (ins PP_I64Attr:$copy, OptionalAttr<PP_I64Attr>:$microbatch, OptionalAttr<PP_I64Attr>:$slot);
+  let results = (outs PP_InFlight:$started);
+  let assemblyFormat = "`copy` $copy (`microbatch` $microbatch^)? (`slot` $slot^)? attr-dict `:` type($started)";
 }
 
-def PP_WaitOp : PP_Action<"wait"> {
-  let summary = "waits for a started collective or transfer";
+def PP_WaitOp : PP_Action<"wait", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "waits for what is in flight";
   let description = [{
-    In a local schedule all other ends of what it waits for have been started before it: one thread does all of them.
-
-    With `carried` it waits for what the step before has started, by the start of that id in the place's training schedule, unless this is the first step
-    or something has waited for it since.
+    Of a future the result is the value. The wait for an argument of the schedule is for what the step before has started; there is nothing to wait for in the first step, and
+    where something has waited for it since.
 
     Example:
 
     ```mlir
-    pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<4x8xf32>
-    pp.schedule 0 attributes {slots = array<i64: 128>} {
-      pp.send 0 @x0 microbatch 0 slot 0
-      pp.wait 0
+    pp.schedule 1 attributes {slots = array<i64: 128>} {
+      %coming = pp.recv copy 0 microbatch 0 slot 0 : !pp.future<tensor<4x8xf32>>
+      %h = pp.wait %coming : !pp.future<tensor<4x8xf32>>
     }
     ```
   }];
-  let arguments = (ins PP_I64Attr:$id, UnitAttr:$carried);
-  let assemblyFormat = "$id (`carried` $carried^)? attr-dict";
+  let arguments = (ins PP_InFlight:$started);
+  let results = (outs Optional<AnyRankedTensor>:$value);
+  let assemblyFormat = "$started attr-dict `:` type($started)";
+  let extraClassDeclaration = [{
+    /// Whether it waits for what the step before has started.
+    bool isCarried() { return ::llvm::isa<::mlir::BlockArgument>(getStarted()); }
+  }];
+}
+
+def PP_DoneOp : PP_Action<"done", []> {
+  let summary = "a token of nothing in flight";
+  let description = [{
+    Example:
+
+    ```mlir
+    pp.schedule 0 attributes {evaluation, slots = array<i64>} {
+    ^bb0(%gathered: !pp.token):
+      pp.wait %gathered : !pp.token
+      %none = pp.done
+      pp.yield %none : !pp.token
+    }
+    ```
+  }];
+  let results = (outs PP_Token:$token);
+  let assemblyFormat = "attr-dict";
 }
 
 #endif // PPOPT_DIALECT_PP_PLAN_OPS

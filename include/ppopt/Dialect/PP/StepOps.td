@@ -21,8 +21,7 @@ def PP_StepOp : PP_Op<"step", [NoTerminator, SingleBlock, NoRegionArguments]> {
     Example:
 
     ```mlir
-    pp.task forward stage 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">})
-        -> (tensor<4x8xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+    pp.task forward stage 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">}) -> tensor<4x8xf32> {
       %0 = pp.tanh %x : tensor<4x8xf32>
       pp.return %0 : tensor<4x8xf32>
     }
@@ -39,20 +38,16 @@ def PP_StepOp : PP_Op<"step", [NoTerminator, SingleBlock, NoRegionArguments]> {
   let hasRegionVerifier = 1;
 }
 
-class PP_StepPart<string mnemonic, list<Trait> traits = []>
-    : PP_Op<mnemonic, !listconcat([HasParent<"StepOp">], traits)>;
-
-def PP_CallOp : PP_StepPart<"call", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def PP_CallOp : PP_Op<"call", [HasParent<"StepOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a task on values of a step";
   let description = [{
-    The operands are the task's arguments that are saved or received values, the results those that it saves, each in the task's order. What a schedule
+    The operands are the task's arguments that are values, the results those that are, each in the task's order. What a schedule
     has of it are runs, one for each microbatch.
 
     Example:
 
     ```mlir
-    pp.task forward stage 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">})
-        -> (tensor<4x8xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+    pp.task forward stage 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">}) -> tensor<4x8xf32> {
       %0 = pp.tanh %x : tensor<4x8xf32>
       pp.return %0 : tensor<4x8xf32>
     }
@@ -66,11 +61,11 @@ def PP_CallOp : PP_StepPart<"call", [DeclareOpInterfaceMethods<SymbolUserOpInter
   let assemblyFormat = "$task `(` $values `)` attr-dict `:` functional-type($values, $results)";
 }
 
-def PP_CopyBucketOp : PP_StepPart<"copy_bucket", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def PP_CopyBucketOp : PP_Op<"copy_bucket", [ParentOneOf<["StepOp", "ScheduleOp"]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the state of a bucket that another place borrows";
   let description = [{
     Without a result the parameters, which place `to` reads as its own until the end of the step. With one the gradients that the borrower has
-    accumulated; they are the `gradient_of` the copy that brought the parameters.
+    accumulated; they are the `gradient_of` the copy that brought the parameters. In a local schedule they go to a `slot` of place `to`.
 
     Example:
 
@@ -84,7 +79,8 @@ def PP_CopyBucketOp : PP_StepPart<"copy_bucket", [DeclareOpInterfaceMethods<Symb
     }
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$bucket, PP_I64Attr:$from, PP_I64Attr:$to, PP_I64Attr:$id, OptionalAttr<PP_I64Attr>:$gradient_of);
+  let arguments = (ins FlatSymbolRefAttr:$bucket, PP_I64Attr:$from, PP_I64Attr:$to, PP_I64Attr:$id, OptionalAttr<PP_I64Attr>:$gradient_of,
+                       OptionalAttr<PP_I64Attr>:$slot);
   let results = (outs Optional<AnyRankedTensor>:$gradients);
   let assemblyFormat = "$bucket `from` $from `to` $to attr-dict (`:` type($gradients)^)?";
   let hasVerifier = 1;

@@ -20,10 +20,10 @@ void buildNormTask(PlanOp plan, int64_t place, ArrayRef<BucketOp> buckets,
 void buildDecideTask(PlanOp plan, int64_t place, const TaskOperand &loss,
                      ArrayRef<TaskOperand> counts, OpBuilder &builder);
 
-/// Builds the task @pP_C_<bucket> of the owner of a borrowed bucket: adds the
-/// gradients that the transfers bring.
-void buildCollectTask(BucketOp bucket, ArrayRef<TransferOp> transfers,
-                      OpBuilder &builder);
+/// Builds the task @pP_C_<bucket> of the owner of a borrowed bucket: adds
+/// `count` values of `type`, the gradients of the borrowers.
+TaskOp buildCollectTask(BucketOp bucket, unsigned count, Type type,
+                        OpBuilder &builder);
 
 /// Builds the task @pP_U_<bucket> of a place: one step of the plan's optimizer
 /// on the bucket, or on a chunk of it if the bucket is sharded. If `hold` is

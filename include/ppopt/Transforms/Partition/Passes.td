@@ -42,39 +42,21 @@ def SplitTasks : Pass<"pp-split-tasks", "::mlir::ModuleOp"> {
       given.
 
     Each `pp.add_grad` becomes an accumulation, in place over microbatches. No `pp.checkpoint` is
-    left.
+    left. `pp.step` calls the tasks on the values that they hand to one another, and copies what is
+    read on another place.
 
     ```mlir
     %f:2 = pp.place 0 stage 0 { %m = pp.matmul %x, %w ... pp.yield %loss, %m }       // before
     pp.place 0 stage 0 backward { ... %f#1 ... pp.add_grad %w, %dw : tensor<2x3xf32> }
 
     pp.task forward stage 0 @s0_F(...)                                               // after
-        -> (tensor<f32> {pp.role = #pp.role<loss, "loss">},
-            tensor<2x3xf32> {pp.role = #pp.role<saved, "s0.v0">}) { ... }
-    pp.task backward stage 0 @s0_B(%m: tensor<2x3xf32> {pp.role = #pp.role<saved, "s0.v0">}, ...)
+        -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}, tensor<2x3xf32>) { ... }
+    pp.task backward stage 0 @s0_B(%m: tensor<2x3xf32>, ...)
         -> (tensor<2x3xf32> {pp.role = #pp.role<grad, "w">}) { ... pp.accumulate ... }
-    ```
-  }];
-}
-
-def DeriveStep : Pass<"pp-derive-step", "::mlir::ModuleOp"> {
-  let summary = "Writes what a step computes as a graph of values";
-  let description = [{
-    Before: tasks whose roles name the values that they take, save and receive, and transfers that
-    name what they send. After: also a `pp.step`, in which calls of the tasks hand on these values.
-    A value is copied to another place right after the call that makes it, if something of the
-    region reads it there.
-
-    ```mlir
-    pp.task forward stage 0 @s0_F(…) -> (tensor<1x3xf32> {pp.role = #pp.role<saved, "s0.v1">})   // before
-    pp.task forward stage 1 on 1 @s1_F(%x: tensor<1x3xf32> {pp.role = #pp.role<received, "x0">}, …)
-    pp.transfer @x0 "s0.v1" from 0 to 1 stage 0 to 1 : tensor<1x3xf32>
-
-    pp.step microbatch {                                                             // after
-      %0 = pp.call @s0_F() : () -> tensor<1x3xf32>
-      %1 = pp.copy %0 from 0 to 1 {id = 0 : i64} : tensor<1x3xf32>
-      pp.call @s1_F(%1) : (tensor<1x3xf32>) -> ()
-    } …
+    pp.step microbatch {
+      %m = pp.call @s0_F() : () -> tensor<2x3xf32>
+      pp.call @s0_B(%m) : (tensor<2x3xf32>) -> ()
+    } ...
     ```
   }];
 }
@@ -93,17 +75,22 @@ def FormBuckets : Pass<"pp-form-buckets", "::mlir::ModuleOp"> {
     `clip_scale` is what gradients are multiplied by: clip / norm where the norm is larger, else 1.
 
     If the plan's `tied` is owner and several places hold a bucket, its first place alone updates
-    it. Transfers of the step bring the parameters to each other place and the gradients back. A
-    `collect` task of the owner adds the gradients that come back.
+    it. Copies in the step's `begin` bring the parameters to each other place, and copies in its
+    `end` the gradients back. A `collect` task of the owner adds these.
 
     ```mlir
     pp.bucket @b0 {elements = 64 : i64, offsets = array<i64: 0>, params = ["w"], ...}
     pp.task norm @p0_N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}, ...) ...
     pp.task decide @p0_D(%loss: ..., %norm: ..., %clip: ...) ...
     pp.task update @p0_U_b0(...) ...
-    pp.transfer @b0_to_1 "b0" from 0 to 1 stage 0 to 1 {requires_grad, step} : tensor<64xf32>
-    pp.transfer @b0_from_1 "b0" from 1 to 0 stage 1 to 0 {gradient_of = @b0_to_1, step} ...
-    pp.task collect @p0_C_b0(%r: tensor<64xf32> {pp.role = #pp.role<received, "b0_from_1">}, ...)
+    pp.task collect @p0_C_b0(%r: tensor<64xf32>, ...)
+    pp.step begin {
+      pp.copy_bucket @b0 from 0 to 1 {id = 0 : i64}
+    } end {
+      %0 = pp.copy_bucket @b0 from 1 to 0 {gradient_of = 0 : i64, id = 1 : i64} : tensor<64xf32>
+      pp.call @p0_C_b0(%0) : (tensor<64xf32>) -> ()
+      pp.call @p0_N() : () -> ()
+    }
     ```
   }];
 }
@@ -164,19 +151,19 @@ def SignTasks : Pass<"pp-sign-tasks", "::mlir::ModuleOp"> {
 def VerifyTasks : Pass<"pp-verify-tasks", "::mlir::ModuleOp"> {
   let summary = "Checks that each place can supply what its tasks take";
   let description = [{
-    - A saved value is made by one task and taken by tasks of the same place.
-    - A received value comes by a transfer to the place.
+    - The step calls each task once where its kind belongs. A call takes values of its task's place,
+      cut over the ranks as the task takes them.
+    - A copy goes from the place of its value, between places of the plan, and something reads it.
     - The place holds the parameters, gradients and ranges that its tasks take.
     - One prologue computes a count.
     - All tasks of a stage are on one place.
     - Types agree.
-    - A transfer sends a saved value of its place. It requires a gradient if and only if another
-      transfer brings its gradient back, with the same type, in the opposite direction.
     - A task's `collectives` are those of its body, over ranks of its place. Parameters of which a
       rank has a chunk are read from a gather over the bucket's shard group; to a chunk of gradients
       a task adds what it has summed over that group.
-    - A transfer of the step connects the owner of a bucket and a place that borrows it; a task adds
-      the gradients that come back.
+    - A copy of a bucket connects its owner and a place that borrows it; a task adds the gradients
+      that come back. That a gradient's copy goes in the opposite direction of its copy is a rule of
+      `pp.step` itself.
 
     Changes nothing.
   }];

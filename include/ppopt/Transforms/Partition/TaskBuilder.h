@@ -17,13 +17,15 @@ public:
   TaskBuilder(OpBuilder &builder, StringRef name, TaskKind kind, int64_t stage,
               int64_t place, Location loc, Type loss = {});
 
-  /// Adds an argument of a role that the task does not have yet. `sharding` is
-  /// null if it is the same for all coordinates.
+  /// Adds an argument of a role that the task does not have yet, or without a
+  /// role a value that another task hands to it. `sharding` is null if it is
+  /// the same for all coordinates.
   Value addArgument(RoleAttr role, Type type, Location loc,
                     ShardingAttr sharding = {});
   /// Returns the argument of a role; adds it if there is none.
   Value getArgument(RoleAttr role, Type type, Location loc,
                     ShardingAttr sharding = {});
+  /// Adds a result; without a role it is a value for other tasks.
   void addResult(RoleAttr role, Value value, ShardingAttr sharding = {});
   /// Adds `value` to the accumulator of a role: an argument and a result tied
   /// to it, in f32 if the value is bf16. May be called more than once for a

@@ -3,7 +3,7 @@
 #ifndef PPOPT_TRANSFORMS_SCHEDULING_EVALUATIONPARTS_H
 #define PPOPT_TRANSFORMS_SCHEDULING_EVALUATIONPARTS_H
 
-#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 namespace mlir::pp {
 
@@ -16,7 +16,7 @@ enum class EvaluationUse {
 
 /// Returns the use of each action of an evaluation schedule, in order.
 SmallVector<std::pair<Operation *, EvaluationUse>>
-getEvaluationUses(ScheduleOp schedule, const SlotUses &uses);
+getEvaluationUses(ScheduleOp schedule, const StepIndex &index);
 
 /// Splits an evaluation schedule into parts, and returns the first action of
 /// each. All batches go through a part before the next one: the sums of inputs,
@@ -24,7 +24,7 @@ getEvaluationUses(ScheduleOp schedule, const SlotUses &uses);
 /// once comes first. Emits an error where an action of the forwards stands
 /// apart from the others.
 FailureOr<SmallVector<Operation *>> findEvaluationParts(ScheduleOp schedule,
-                                                        const SlotUses &uses);
+                                                        const StepIndex &index);
 
 } // namespace mlir::pp
 

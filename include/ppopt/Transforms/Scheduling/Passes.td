@@ -8,61 +8,61 @@ include "mlir/Pass/PassBase.td"
 def Schedule : Pass<"pp-schedule", "::mlir::ModuleOp"> {
   let summary = "Orders the runs of the tasks on every place";
   let description = [{
-    Before: tasks. After: for each place a schedule of training and one of evaluation, with no
-    communication yet. With one stage every schedule has the same order: prologues, then forward and
-    backward of each microbatch in turn, norm, decision, updates. If the plan's launch is local, the
-    pass does nothing and `pp-schedule-local` orders the runs.
+    Before: `pp.step`. After: for each place a schedule of training and one of evaluation: an order of
+    the step's calls of that place. With one stage every schedule has the same order: prologues, then
+    forward and backward of each microbatch in turn, norm, decision, updates. A copy is sent right
+    after the run that makes its value and received right before the first run that reads it, and each
+    is waited for at once. If the plan's launch is local, the pass does nothing and
+    `pp-schedule-local` orders the runs.
 
     ```mlir
     pp.schedule 0 attributes {slots = array<i64>} {
       pp.zero
-      pp.run @p0_P microbatch 0
-      pp.run @s0_F microbatch 0
-      pp.run @s0_B microbatch 0
-      pp.run @p0_N microbatch 0
-      pp.run @p0_D microbatch 0
-      pp.run @p0_U_b0 microbatch 0
+      %h = pp.run @s0_F microbatch 0 () : () -> tensor<4x8xf32>
+      %sent = pp.send copy 0 microbatch 0 (%h) : tensor<4x8xf32>
+      pp.wait %sent : !pp.token
     }
     ```
   }];
+  let dependentDialects = ["::mlir::pp::PPDialect"];
 }
 
 def ScheduleLocal : Pass<"pp-schedule-local", "::mlir::ModuleOp"> {
   let summary = "Orders the runs of all tasks in one list";
   let description = [{
-    Applies if the plan's launch is local; otherwise it does nothing. The order is that of the
-    program: prologues; each microbatch forward through the stages and, in training, back; norm;
-    updates. After each run its results are sent to the places that read them. The plan's schedule
-    decides where the stages are and whether backwards are split, not the order. Slots are not
-    assigned yet (-1).
+    Applies if the plan's launch is local; otherwise it does nothing. The order is that of `pp.step`:
+    prologues; each microbatch forward through the stages and, in training, back; norm; updates.
+    Copies stay copies. The plan's schedule decides where the stages are and whether backwards are
+    split, not the order.
 
     ```mlir
     pp.schedule local attributes {slot_places = array<i64>, slots = array<i64>} {
-      pp.run @s0_F microbatch 0
-      pp.recv 0 @x0 microbatch 0 slot -1
-      pp.send 1 @x0 microbatch 0 slot -1
-      pp.wait 1
-      pp.wait 0
-      pp.run @s1_F microbatch 0
+      pp.zero
+      %h = pp.run @s0_F microbatch 0 () : () -> tensor<4x8xf32>
+      %copied = pp.copy %h from 0 to 1 {id = 0 : i64, microbatch = 0 : i64} : tensor<4x8xf32>
+      pp.run @s1_F microbatch 0 (%copied) : (tensor<4x8xf32>) -> ()
+    }
     ```
   }];
 }
 
-def InsertTransfers : Pass<"pp-insert-transfers", "::mlir::ModuleOp"> {
-  let summary = "Starts and waits for the transfers between places";
+def OverlapTransfers : Pass<"pp-overlap-transfers", "::mlir::ModuleOp"> {
+  let summary = "Moves the starts and waits of transfers beside runs";
   let description = [{
-    A send starts after the run that makes the value. A receive starts one run before the first run
-    that reads the value, or earlier if the order of its queue requires it, and is waited for before
-    that reader. A send is waited for before the first run of its place that starts, in the
-    simulated schedule, after the start of the receive. In that order of all actions every wait
-    comes after the starts that it needs, so nothing can deadlock.
+    Before: each copy is sent and received where `pp-schedule` has put it. After: a receive starts one
+    run before the first run that reads the value, or earlier if the order of its queue requires it,
+    and is waited for before that reader. A send is waited for before the first run of its place that
+    starts, in the simulated schedule, after the start of the receive. In that order of all actions
+    every wait comes after the starts that it needs, so nothing can deadlock.
 
-    Transfers of the step: parameters start after the prologues, gradients after the
-    place's last run of a stage. Slots are not assigned yet (-1).
+    Copies of buckets are waited for where what they bring is read: parameters before the first run
+    that reads them, or, where they are sent, before they are updated.
 
     ```mlir
-    pp.run @s0_F microbatch 0
-    pp.send 0 @x0 microbatch 0 slot -1
+    %coming = pp.recv copy 0 microbatch 0 : !pp.future<tensor<4x8xf32>>
+    pp.run @s1_B microbatch 1 () : () -> ()
+    %h = pp.wait %coming : !pp.future<tensor<4x8xf32>>
+    pp.run @s1_F microbatch 0 (%h) : (tensor<4x8xf32>) -> ()
     ```
   }];
 }
@@ -86,11 +86,14 @@ def InsertCollectives : Pass<"pp-insert-collectives", "::mlir::ModuleOp"> {
     start the sums in one order: counts, loss, buckets by number, norm. In a local schedule a sum is
     started on each of its places, in ascending order, and waited for, all before its first reader.
 
+    The gather of a bucket's parameters starts after their update and is what the schedule yields; the
+    first reader of the next step, or of an evaluation, waits for the schedule's argument.
+
     ```mlir
-    pp.run @s0_B microbatch 1
-    pp.start 4 all_reduce over <["dp", "pp"] among [0, 1]> channel 1 @b0
-    pp.wait 4
-    pp.run @p0_N microbatch 0
+    pp.run @s0_B microbatch 1 () : () -> ()
+    %sum = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel 1 @b0
+    pp.wait %sum : !pp.token
+    pp.run @p0_N microbatch 0 () : () -> ()
     ```
   }];
 }
@@ -104,13 +107,13 @@ def OrderEvaluation : Pass<"pp-order-evaluation", "::mlir::ModuleOp"> {
     complete start after it, and the sum of the loss is last. Training schedules stay as they are.
 
     ```mlir
-    pp.start 4 all_reduce over <["pp"]> channel 1 #pp.role<global, "g0">
-    pp.recv 1 @x0 microbatch 0 slot -1                                    // before
-    pp.wait 4
+    %sum = pp.start all_reduce over <["pp"]> channel 1 #pp.role<global, "g0">
+    %coming = pp.recv copy 0 microbatch 0 : !pp.future<tensor<4x8xf32>>          // before
+    pp.wait %sum : !pp.token
 
-    pp.start 4 all_reduce over <["pp"]> channel 1 #pp.role<global, "g0">
-    pp.wait 4
-    pp.recv 1 @x0 microbatch 0 slot -1                                    // after
+    %sum = pp.start all_reduce over <["pp"]> channel 1 #pp.role<global, "g0">
+    pp.wait %sum : !pp.token
+    %coming = pp.recv copy 0 microbatch 0 : !pp.future<tensor<4x8xf32>>          // after
     ```
   }];
 }
@@ -118,14 +121,14 @@ def OrderEvaluation : Pass<"pp-order-evaluation", "::mlir::ModuleOp"> {
 def BindOperands : Pass<"pp-bind-operands", "::mlir::ModuleOp"> {
   let summary = "Says where the operands of runs are";
   let description = [{
-    Binds every operand of the task that a run names, the arguments and then the results that are
-    tied to none. The role of an operand says what it is; buckets and declarations say in which
-    buffer that is, and at which byte. A microbatch's rows of an input follow those of the
-    microbatches before. Saved and received values are in slots, which have no number yet (-1).
+    Gives a run the address of every operand of its task that is no value: the arguments, and then the
+    results that are tied to none. The role of an operand says what it is; buckets and declarations
+    say in which buffer that is, and at which byte. A microbatch's rows of an input follow those of
+    the microbatches before.
 
     ```mlir
-    pp.run @s0_F microbatch 1                                                      // before
-    pp.run @s0_F microbatch 1 (<input, "x"> + 128, <params, "b0"> + 64, slot -1)   // after
+    pp.run @s0_F microbatch 1 () : () -> ()                                                // before
+    pp.run @s0_F microbatch 1 () at (<input, "x"> + 128, <params, "b0"> + 64) : () -> ()   // after
     ```
   }];
   let dependentDialects = ["::mlir::pp::PPDialect"];
@@ -141,31 +144,27 @@ def OrderStarts : Pass<"pp-order-starts", "::mlir::ModuleOp"> {
     their waits, never beyond; collectives inside tasks stay where they are.
 
     ```mlir
-    pp.recv 1 @g microbatch 0 slot -1                 // before
-    pp.run @s0_F microbatch 1 (<input, "x">, slot -1)
-    pp.send 0 @h microbatch 1 slot -1
+    %g = pp.recv copy 1 microbatch 0 : !pp.future<tensor<4x8xf32>>    // before
+    %h = pp.run @s0_F microbatch 1 () : () -> tensor<4x8xf32>
+    %sent = pp.send copy 0 microbatch 1 (%h) : tensor<4x8xf32>
 
-    pp.run @s0_F microbatch 1 (<input, "x">, slot -1) // after
-    pp.send 0 @h microbatch 1 slot -1
-    pp.recv 1 @g microbatch 0 slot -1
+    %h = pp.run @s0_F microbatch 1 () : () -> tensor<4x8xf32>         // after
+    %sent = pp.send copy 0 microbatch 1 (%h) : tensor<4x8xf32>
+    %g = pp.recv copy 1 microbatch 0 : !pp.future<tensor<4x8xf32>>
     ```
   }];
 }
 
 def AssignSlots : Pass<"pp-assign-slots", "::mlir::ModuleOp"> {
-  let summary = "Colours the lifetimes of saved and received values into slots";
+  let summary = "Colours the lifetimes of values into slots";
   let description = [{
-    A saved value lives from the run that makes it, a received value from the start of its receive.
-    Both live to the last run that reads them or to the wait of their last send. A copy is a read on
-    one place and a write on the other. Values of one place and size whose lifetimes do not overlap
-    share a slot. Runs have bindings (`pp-bind-operands`).
+    The result of a run lives from the run, a received value from the start of its receive, a copied
+    one from its copy. Each lives to the last action that reads it or to the wait of its last send.
+    Values of one place and size whose lifetimes do not overlap share a slot.
 
     ```mlir
-    pp.run @s0_F microbatch 0 (<input, "x">, slot -1)   // before
-    pp.send 0 @x0 microbatch 0 slot -1
-
-    pp.run @s0_F microbatch 0 (<input, "x">, slot 0)    // after
-    pp.send 0 @x0 microbatch 0 slot 0
+    %h = pp.run @s0_F microbatch 0 () : () -> tensor<4x8xf32>             // before
+    %h = pp.run @s0_F microbatch 0 () slots [0] : () -> tensor<4x8xf32>   // after
     ```
   }];
 }
@@ -175,16 +174,15 @@ def VerifySchedule : Pass<"pp-verify-schedule", "::mlir::ModuleOp"> {
   let description = [{
     On the table of each place:
 
-    - Every task of the place runs once on every microbatch (in evaluation: prologue and forward).
-    - Every operand of a run, and every end of a transfer, is bound to where its value is: to a slot,
-      or to the address that buckets and declarations give it, inside of its buffer.
-    - A saved or received value is read from a slot that still holds it; a received value is read
-      after the wait of its receive.
-    - No slot is written while it is being sent or received.
-    - Every end of a transfer starts once per microbatch.
+    - It is an instance of `pp.step`: every call of the place runs once on every microbatch or once
+      per step, every end of a copy is made as often, and each operand is the value that the step has
+      there, of the same microbatch.
+    - Every operand of a run that is no value has the address that buckets and declarations give it,
+      inside of its buffer.
+    - A value is read from a slot of its place that still holds it; no slot is written while it is
+      being sent or received.
     - Every sum covers all ranks that have a part, after the last addition and before the first
       reader.
-    - Everything that is started is waited for.
     - Borrowed parameters are read after their transfer; lent ones are updated after they have been
       sent.
     - Nothing is added to gradients that were read or sent.
@@ -196,7 +194,8 @@ def VerifySchedule : Pass<"pp-verify-schedule", "::mlir::ModuleOp"> {
     its ends have reached it.
 
     A local schedule, which is then the only one, must satisfy the same rules: a copy is both ends
-    of a transfer at once. Changes nothing.
+    at once. That everything in flight is waited for once is the rule of `pp.schedule` itself.
+    Changes nothing.
   }];
 }
 
