@@ -26,9 +26,9 @@ public:
   Error writeValues() const;
 
 private:
-  Error prepare(pp::TaskOp task);
+  Error prepare();
   Error launch(pp::LaunchOp op);
-  Expected<Bytes> read(pp::RoleAttr role, uint64_t bytes) const;
+  Expected<Bytes> read(unsigned argument, uint64_t bytes) const;
   std::string getPath(StringRef name) const;
   const KernelDescription &getKernel(pp::LaunchOp op) const {
     return *find_if(kernels.kernels, [&](const KernelDescription &each) {
@@ -39,9 +39,11 @@ private:
   const KernelModule &kernels;
   const DeviceCode &code;
   StringRef folder;
-  /// By role, what tasks have written.
+  /// By name, what tasks have written.
   StringMap<Bytes> values;
-  /// The buffers of the current task.
+  /// The current task, the names of its arguments, and its buffers.
+  pp::TaskOp task;
+  std::vector<std::string> names;
   DenseMap<mlir::Value, Bytes> buffers;
 };
 
@@ -51,6 +53,33 @@ static std::string getName(pp::RoleAttr role) {
   return (pp::stringifyRoleKind(role.getKind()) + "." + role.getName() +
           (role.getState().empty() ? "" : "." + role.getState()))
       .str();
+}
+
+/// Returns the names of a task's arguments: of state the role, of what tasks
+/// hand to one another the task that makes it and the number of its result. The
+/// values of a task on buffers are its call's operands and then its results.
+static std::vector<std::string> nameArguments(pp::TaskOp task) {
+  SmallVector<mlir::Value> values;
+  for (auto step : task->getParentOfType<mlir::ModuleOp>().getOps<pp::StepOp>())
+    for (auto call : step.getMicrobatch().getOps<pp::CallOp>())
+      if (call.getTask() == task.getSymName()) {
+        values.append(call.operand_begin(), call.operand_end());
+        values.append(call.result_begin(), call.result_end());
+      }
+  const auto *next = values.begin();
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < task.getNumArguments(); ++i) {
+    pp::RoleAttr role = task.getArgRole(i);
+    if (!pp::isValue(role.getKind())) {
+      names.push_back(getName(role));
+      continue;
+    }
+    auto made = cast<mlir::OpResult>(*next++);
+    names.push_back(("value." + cast<pp::CallOp>(made.getOwner()).getTask() +
+                     "." + Twine(made.getResultNumber()))
+                        .str());
+  }
+  return names;
 }
 
 /// Returns the buffer that a view is all of; null if it is a part.
@@ -70,8 +99,11 @@ std::string TaskRunner::getPath(StringRef name) const {
   return path.str().str();
 }
 
-Expected<Bytes> TaskRunner::read(pp::RoleAttr role, uint64_t bytes) const {
-  std::string name = getName(role), path = getPath(name);
+Expected<Bytes> TaskRunner::read(unsigned argument, uint64_t bytes) const {
+  pp::TaskOp of = task;
+  pp::RoleAttr role = of.getArgRole(argument);
+  StringRef name = names[argument];
+  std::string path = getPath(name);
   if (auto it = values.find(name); it != values.end())
     return it->second;
   bool isSum = role.getKind() == pp::RoleKind::Grad ||
@@ -91,15 +123,14 @@ Expected<Bytes> TaskRunner::read(pp::RoleAttr role, uint64_t bytes) const {
 }
 
 /// Reads the buffers of which the task's first use is not a write.
-Error TaskRunner::prepare(pp::TaskOp task) {
+Error TaskRunner::prepare() {
   DenseSet<mlir::Value> written;
   for (auto op : task.getBody().getOps<pp::LaunchOp>()) {
     for (auto [in, operand] : zip(op.getIns(), getKernel(op).arguments)) {
       auto argument = dyn_cast_if_present<mlir::BlockArgument>(getWhole(in));
       if (!argument || written.contains(argument) || buffers.contains(argument))
         continue;
-      auto contents =
-          read(task.getArgRole(argument.getArgNumber()), operand.getBytes());
+      auto contents = read(argument.getArgNumber(), operand.getBytes());
       if (!contents)
         return contents.takeError();
       buffers[argument] = std::move(*contents);
@@ -135,9 +166,11 @@ Error TaskRunner::launch(pp::LaunchOp op) {
   return Error::success();
 }
 
-Error TaskRunner::run(pp::TaskOp task) {
+Error TaskRunner::run(pp::TaskOp next) {
+  task = next;
+  names = nameArguments(task);
   buffers.clear();
-  if (Error error = prepare(task))
+  if (Error error = prepare())
     return error;
   DenseSet<mlir::Value> written;
   for (mlir::Operation &op : task.getBody().front()) {
@@ -155,8 +188,7 @@ Error TaskRunner::run(pp::TaskOp task) {
   }
   for (mlir::BlockArgument argument : task.getBody().getArguments())
     if (written.contains(argument))
-      values[getName(task.getArgRole(argument.getArgNumber()))] =
-          buffers[argument];
+      values[names[argument.getArgNumber()]] = buffers[argument];
   return Error::success();
 }
 

@@ -84,7 +84,7 @@ class Program:
         device = os.path.join(self.folder, "device.ll")
         run(self.emulate, self.kernels, *command, "--save-device-ir", device)
         if change:
-            for name in [name for name in os.listdir(self.folder) if name.startswith(("grad.", "loss.", "saved."))]:
+            for name in [name for name in os.listdir(self.folder) if name.startswith(("grad.", "loss.", "value."))]:
                 os.remove(os.path.join(self.folder, name))
             change_file(device, change)
             run(self.emulate, self.kernels, device, *command)
