@@ -245,8 +245,15 @@ SmallVector<TaskOperand> TaskOp::getBoundOperands() {
 
 unsigned TaskOp::getNumBoundOperands() {
   unsigned number = getNumArguments();
-  for (unsigned i = 0, e = getNumResults(); i < e; ++i)
-    number += !mustBeTied(getResultRole(i).getKind());
+  // Runs once per run of the task: each check must be cheap.
+  auto name = StringAttr::get(getContext(), kRoleAttr);
+  ArrayAttr attributes = getResAttrsAttr();
+  for (unsigned i = 0, e = getNumResults(); i < e; ++i) {
+    auto role = attributes
+                    ? cast<DictionaryAttr>(attributes[i]).getAs<RoleAttr>(name)
+                    : RoleAttr();
+    number += !role || !mustBeTied(role.getKind());
+  }
   return number;
 }
 

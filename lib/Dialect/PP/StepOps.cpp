@@ -25,22 +25,36 @@ SmallVector<unsigned> TaskOp::getValueResults() {
                     [&](unsigned i) { return getResultRole(i); });
 }
 
+/// Returns the types of the arguments or results without a role.
+static SmallVector<Type> findValueTypes(ArrayRef<Type> types, ArrayAttr attrs,
+                                        StringAttr role) {
+  SmallVector<Type> values;
+  for (auto [i, type] : llvm::enumerate(types))
+    if (!attrs || !cast<DictionaryAttr>(attrs[i]).contains(role))
+      values.push_back(type);
+  return values;
+}
+
 /// Returns whether values of the step are those of a task, whose signature may
 /// be of buffers.
 static bool areSame(TypeRange values, ArrayRef<Type> task) {
   return llvm::equal(values, task, [](Type a, Type b) {
+    if (a == b)
+      return true;
     auto value = cast<ShapedType>(a), of = cast<ShapedType>(b);
     return value.getShape() == of.getShape() &&
            value.getElementType() == of.getElementType();
   });
 }
 
+/// Each of many runs of a task is verified: this looks up no role.
 LogicalResult pp::verifyValues(Operation *op, TaskOp task, TypeRange operands,
                                TypeRange results) {
-  SmallVector<Type> takes, makes;
-  for (const TaskOperand &operand : task.getBoundOperands())
-    if (isValue(operand.role.getKind()))
-      (operand.isResult ? makes : takes).push_back(operand.type);
+  auto role = StringAttr::get(op->getContext(), kRoleAttr);
+  SmallVector<Type> takes = findValueTypes(task.getArgumentTypes(),
+                                           task.getArgAttrsAttr(), role),
+                    makes = findValueTypes(task.getResultTypes(),
+                                           task.getResAttrsAttr(), role);
   // Results are arguments of tasks on buffers: the last ones.
   if (makes.empty() && takes.size() >= results.size() &&
       task.getNumResults() == 0) {
