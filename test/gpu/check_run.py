@@ -17,7 +17,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), HERE]
 from measure import executables, nccl_rates  # noqa: E402
-from measure.context import Context, Failed  # noqa: E402
+from measure.context import Context, Failed, last_line  # noqa: E402
 from measure.launch import find_mpirun  # noqa: E402
 from measure.processes import stat_of  # noqa: E402
 from parts import MOST_SECONDS, MOST_SECONDS_OF_SEVERAL, OF_SEVERAL, PARTS, multi, ncu, sanitizer, scaling  # noqa: E402
@@ -326,6 +326,14 @@ def check_kept_graph(bundle):
     assert re.search(r"ncclCommDestroy of rank \d of .* waits until the instantiated graph", found["wrong"] or ""), found
 
 
+def check_last_line():
+    """Which rank's error is told, whichever ends first."""
+    reason, gone = "error: a wait for ever", "error: rank 1 is gone (its process ended without saying why: killed)"
+    for said in ([reason, gone], [gone, reason]):
+        assert last_line("\n".join([*said, "mpirun ended"])) == reason, said
+    assert last_line(gone) == gone and last_line("one\ntwo\n\n") == "two" and last_line("") == "it said nothing"
+
+
 def check_rates():
     """Figures of several GPUs, as they are printed."""
     rates = [{"operation": "all-reduce", "bytes": 1 << 20, "bytes_per_second": 123.4e9, "expected_bytes_per_second": 150e9},
@@ -436,7 +444,8 @@ def check_torch(harness, bundle):
 
 def main():
     harness = Harness("gpu run")
-    for name, check in (("output of compute-sanitizer", check_sanitizer_output), ("output of ncu", check_ncu_output), ("several GPUs' table", check_rates)):
+    for name, check in (("output of compute-sanitizer", check_sanitizer_output), ("output of ncu", check_ncu_output), ("several GPUs' table", check_rates),
+                        ("the error of several ranks", check_last_line)):
         harness.case(name, check)
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())

@@ -2,6 +2,7 @@
 import json
 import lzma
 import os
+import re
 import shutil
 import stat
 import threading
@@ -122,7 +123,8 @@ class Context:
 
 
 def last_line(text):
-    """What a tool said last; of our executables the error."""
+    """What a tool said last; of our executables the error, of several ranks that of one that did not end because another was gone."""
     lines = [line for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("error:")]
-    return (errors or lines or ["it said nothing"])[-1][-300:]
+    own = [line for line in errors if not re.match(r"error: rank \d+ is gone ", line)]
+    return (own or errors or lines or ["it said nothing"])[-1][-300:]
