@@ -11,9 +11,9 @@ namespace mlir::pp {
 /// read when they are whole: before a rank updates its chunk of them, or after
 /// the chunks of all ranks were gathered. A step leaves its gathers in flight.
 /// So each table begins with none of these buckets whole, and the wait for an
-/// argument makes one whole. At the end of training all are being gathered; after an
-/// evaluation, which any step may follow, all are whole. A local table carries
-/// nothing.
+/// argument makes one whole. At the end of training all are being gathered;
+/// after an evaluation, which any step may follow, all are whole. A local table
+/// carries nothing.
 class ParameterChecker {
 public:
   explicit ParameterChecker(CheckedTable table);

@@ -35,9 +35,7 @@
 namespace mlir::pp {
 /// Returns whether what has a role of this kind is a value, which tasks hand to
 /// one another, and which is no state.
-inline bool isValue(RoleKind kind) {
-  return kind == RoleKind::Value;
-}
+inline bool isValue(RoleKind kind) { return kind == RoleKind::Value; }
 
 /// An argument of a task, or a result that is tied to none.
 struct TaskOperand {
