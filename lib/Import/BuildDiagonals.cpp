@@ -5,7 +5,7 @@
 #include "EvaluateConstants.h"
 #include "Formula.h"
 
-#include "llvm/ADT/STLExtras.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace llvm;
 using namespace mlir;
@@ -21,23 +21,6 @@ using Results = std::vector<Value>;
 /// How many columns the diagonal is right of the main one.
 static int64_t readOffset(OpCall &call) {
   return call.integer(call.has("diagonal") ? "diagonal" : "offset", 0);
-}
-
-/// The permutation that moves two dimensions to the end.
-static Shape toLastTwo(int64_t rank, int64_t row, int64_t column) {
-  Shape perm;
-  for (int64_t dim = 0; dim < rank; ++dim)
-    if (dim != row && dim != column)
-      perm.push_back(dim);
-  perm.append({row, column});
-  return perm;
-}
-
-static Shape invert(ArrayRef<int64_t> perm) {
-  Shape inverse(perm.size());
-  for (auto [to, from] : enumerate(perm))
-    inverse[from] = to;
-  return inverse;
 }
 
 /// Whether an element of a matrix is on the diagonal.
@@ -68,7 +51,7 @@ static Results buildDiagonal(OpCall &call, Emitter &emit) {
   Value x = emit.value(call.tensor("self"));
   int64_t rank = Emitter::rankOf(x), offset = readOffset(call),
           row = call.dim("dim1", rank, 0), column = call.dim("dim2", rank, 1);
-  Shape perm = toLastTwo(rank, row, column);
+  Shape perm = toLast(rank, {row, column});
   if (row == column || rank < 2 ||
       int64_t(call.result().shape.size()) != rank - 1) {
     call.fail("takes a diagonal of one dimension");
@@ -105,7 +88,8 @@ static Results buildDiagEmbed(OpCall &call, Emitter &emit) {
     return {};
   int64_t size = Emitter::shapeOf(x).back() + std::abs(offset);
   Expr matrix = putOnDiagonal(emit, x, size, size, offset, 0);
-  return {emit.transpose(matrix.get(), invert(toLastTwo(rank, row, column)))};
+  return {emit.transpose(matrix.get(),
+                         invertPermutationVector(toLast(rank, {row, column})))};
 }
 
 static Results buildDiag(OpCall &call, Emitter &emit) {
@@ -120,12 +104,12 @@ Value pt2::replaceDiagonal(OpCall &call, Emitter &emit, Value x, Value part) {
     call.fail("takes a diagonal of one dimension");
   if (call.failed())
     return x;
-  Shape perm = toLastTwo(rank, row, column);
+  Shape perm = toLast(rank, {row, column});
   Value matrix = emit.transpose(x, perm);
   ArrayRef<int64_t> size = Emitter::shapeOf(matrix).take_back(2);
   Expr result =
       putOnDiagonal(emit, part, size[0], size[1], offset, {emit, matrix});
-  return emit.transpose(result.get(), invert(perm));
+  return emit.transpose(result.get(), invertPermutationVector(perm));
 }
 
 static Results buildDiagonalScatter(OpCall &call, Emitter &emit) {

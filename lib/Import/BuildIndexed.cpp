@@ -11,6 +11,7 @@
 
 #include "EvaluateConstants.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -71,21 +72,17 @@ Value pt2::pickAt(Emitter &emit, Value x, Value index, int64_t dim,
               keepDims);
 }
 
-Shape pt2::toLast(int64_t rank, int64_t dim) {
+Shape pt2::toLast(int64_t rank, ArrayRef<int64_t> dims) {
   Shape perm;
-  for (int64_t each = 0; each < rank; ++each)
-    if (each != dim)
-      perm.push_back(each);
-  perm.push_back(dim);
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (!is_contained(dims, dim))
+      perm.push_back(dim);
+  perm.append(dims.begin(), dims.end());
   return perm;
 }
 
 Shape pt2::fromLast(int64_t rank, int64_t dim) {
-  Shape perm;
-  for (int64_t each = 0; each < rank - 1; ++each)
-    perm.push_back(each);
-  perm.insert(perm.begin() + dim, rank - 1);
-  return perm;
+  return invertPermutationVector(toLast(rank, dim));
 }
 
 //===----------------------------------------------------------------------===//

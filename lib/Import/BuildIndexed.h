@@ -23,8 +23,9 @@ Value firstMaximum(Emitter &emit, Value x, int64_t dim);
 /// The element at `index`, of which dimension `dim` has size 1.
 Value pickAt(Emitter &emit, Value x, Value index, int64_t dim, bool keepDims);
 
-/// The permutation that moves `dim` to the end, and the one that moves it back.
-Shape toLast(int64_t rank, int64_t dim);
+/// The permutation that moves `dims` to the end in their order, and the one
+/// that moves one dimension back from there.
+Shape toLast(int64_t rank, ArrayRef<int64_t> dims);
 Shape fromLast(int64_t rank, int64_t dim);
 
 /// An index tensor: a constant or a value.

@@ -12,6 +12,7 @@
 #include "BuildWrites.h"
 #include "Evaluate.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -119,13 +120,6 @@ static DimRange readRange(OpCall &call, ArrayRef<int64_t> shape,
   return range;
 }
 
-static Shape invert(ArrayRef<int64_t> perm) {
-  Shape inverse(perm.size());
-  for (auto [to, from] : enumerate(perm))
-    inverse[from] = to;
-  return inverse;
-}
-
 /// `whole` with `value` in place of the view that the call makes of it.
 static Value writePart(OpCall &call, Emitter &emit, ViewKind kind, Value whole,
                        Value value, StringRef name) {
@@ -137,7 +131,9 @@ static Value writePart(OpCall &call, Emitter &emit, ViewKind kind, Value whole,
       return whole;
     auto op = moved.front().getDefiningOp<TransposeOp>();
     bool isMoved = op && op.getX() == whole;
-    return isMoved ? emit.transpose(value, invert(op.getPerm())) : value;
+    return isMoved
+               ? emit.transpose(value, invertPermutationVector(op.getPerm()))
+               : value;
   }
   DimRange range = readRange(call, Emitter::shapeOf(whole), name);
   if (call.failed())
