@@ -1,5 +1,4 @@
-//===- ActionSyntax.cpp - Collectives and addresses as text
-//----------------===//
+//===- ActionSyntax.cpp - Actions as text ---------------------------------===//
 
 #include "ActionSyntax.h"
 

@@ -1,5 +1,4 @@
-//===- ActionSyntax.h - Collectives and addresses as text
-//------------------===//
+//===- ActionSyntax.h - Actions as text -----------------------------------===//
 
 #ifndef PPOPT_LIB_DIALECT_PP_ACTIONSYNTAX_H
 #define PPOPT_LIB_DIALECT_PP_ACTIONSYNTAX_H
