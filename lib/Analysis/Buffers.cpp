@@ -46,16 +46,9 @@ BufferAttr pp::getWholeBuffer(RoleAttr role) {
   llvm_unreachable("all roles are listed");
 }
 
-BufferAttr pp::getNamedBuffer(Attribute what) {
-  if (auto bucket = dyn_cast<FlatSymbolRefAttr>(what))
-    return BufferAttr::get(what.getContext(), BufferKind::Grads,
-                           bucket.getValue());
-  return getWholeBuffer(cast<RoleAttr>(what));
-}
-
-BufferAttr pp::getScratchBuffer(Attribute what) {
-  return BufferAttr::get(what.getContext(), BufferKind::Scratch, "", "",
-                         getNamedBuffer(what));
+BufferAttr pp::getScratchBuffer(BufferAttr buffer) {
+  return BufferAttr::get(buffer.getContext(), BufferKind::Scratch, "", "",
+                         buffer);
 }
 
 //===----------------------------------------------------------------------===//
@@ -247,21 +240,20 @@ AddressAttr BufferIndex::getNormEntry(BufferAttr buffer, int64_t place,
 
 FailureOr<CollectiveOperand> BufferIndex::getOperand(StartOp start,
                                                      int64_t place) const {
-  BufferAttr buffer = getNamedBuffer(start.getWhat());
+  BufferAttr buffer = start.getBuffer();
   auto found = sizes.find(buffer);
   if (found == sizes.end())
     return start.emitOpError(geometry::reduces(start.getKind()) ? "sums "
                                                                 : "gathers ")
-               << start.getWhat()
-               << ", which is neither a bucket nor a scalar of a task",
+               << buffer << ", which is of no bucket, and no task adds to it",
            failure();
   auto [elements, type] = found->second;
   if (!start.getShard())
     return CollectiveOperand{AddressAttr::get(buffer, 0), elements, type};
-  BucketOp bucket = buckets.lookup(buffer.getName());
+  BucketOp bucket = getBucket(buffer);
   if (!bucket || !bucket.getShardGroup())
     return start.emitOpError("is of a shard of ")
-               << start.getWhat() << ", which no group of ranks shards",
+               << buffer << ", which no group of ranks shards",
            failure();
   return CollectiveOperand{getChunk(bucket, buffer, place, std::nullopt),
                            elements / bucket.getChunks(mesh), type};
@@ -388,9 +380,72 @@ AddressAttr BufferIndex::getOfOwner(BucketOp bucket, RoleAttr role) const {
   }
 }
 
+BucketOp BufferIndex::getBucket(BufferAttr buffer) const {
+  switch (buffer.getKind()) {
+  case BufferKind::Params:
+  case BufferKind::Grads:
+  case BufferKind::State:
+  case BufferKind::Master:
+    return buckets.lookup(buffer.getName());
+  default:
+    return {};
+  }
+}
+
+BufferAttr BufferIndex::getBuffer(RoleAttr role) const {
+  if (BufferAttr whole = getWholeBuffer(role))
+    return whole;
+  MLIRContext *context = role.getContext();
+  auto name = StringAttr::get(context, role.getName());
+  switch (role.getKind()) {
+  case RoleKind::Param:
+    return getParam(name).getBuffer();
+  case RoleKind::Grad: {
+    AddressAttr gradient = getGradient(name);
+    return gradient ? gradient.getBuffer() : BufferAttr();
+  }
+  case RoleKind::Input:
+    return BufferAttr::get(context, BufferKind::Input, name);
+  case RoleKind::StepState:
+    return BufferAttr::get(context, BufferKind::StepState);
+  default:
+    return {};
+  }
+}
+
+bool BufferIndex::isChunk(const TaskOperand &operand) const {
+  RoleKind kind = operand.role.getKind();
+  if (kind != RoleKind::ParamRange && kind != RoleKind::GradRange)
+    return false;
+  BucketOp bucket = buckets.lookup(operand.role.getName());
+  return bucket && cast<ShapedType>(operand.type).getNumElements() !=
+                       bucket.getElements();
+}
+
 FailureOr<AddressAttr>
 BufferIndex::getAddress(RunOp run, TaskOp task,
                         const TaskOperand &operand) const {
+  FailureOr<AddressAttr> address = findAddress(run, task, operand);
+  if (failed(address))
+    return failure();
+  BufferAttr buffer = address->getBuffer();
+  std::optional<int64_t> bytes = getBytes(buffer);
+  int64_t end = address->getOffset() + pp::getBytes(operand.type);
+  if (!bytes)
+    return run->emitOpError("has ") << operand.role << " in " << buffer
+                                    << ", which the module does not declare",
+           failure();
+  if (end > *bytes)
+    return run->emitOpError("has ")
+               << operand.role << " up to byte " << end << " of " << buffer
+               << ", which has " << *bytes,
+           failure();
+  return address;
+}
+
+FailureOr<AddressAttr>
+BufferIndex::findAddress(RunOp run, TaskOp task,
+                         const TaskOperand &operand) const {
   RoleAttr role = operand.role;
   MLIRContext *context = role.getContext();
   if (BucketOp bucket = getOwned(task))

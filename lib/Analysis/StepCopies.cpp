@@ -14,6 +14,13 @@ std::string StepCopy::getName() const {
                              : "_to_" + std::to_string(to));
 }
 
+BufferAttr StepCopy::getBuffer() const {
+  BucketOp of = bucket;
+  return BufferAttr::get(of.getContext(),
+                         gradientOf ? BufferKind::Grads : BufferKind::Params,
+                         of.getSymName());
+}
+
 StepOp pp::findStep(ModuleOp module) {
   auto steps = module.getOps<StepOp>();
   return steps.empty() ? StepOp() : *steps.begin();
@@ -85,14 +92,18 @@ int64_t CopyFinder::getNumber(CallOp call, OpResult result) const {
       [&](Value other) { return isReadElsewhere(cast<OpResult>(other)); });
 }
 
-StepCopy CopyFinder::describe(CopyOp copy) const {
+template <typename OpT> static StepCopy describeEnds(OpT copy) {
   StepCopy found;
   found.id = copy.getId();
   found.from = copy.getFrom();
   found.to = copy.getTo();
-  found.type = cast<RankedTensorType>(copy.getType());
   found.gradientOf = copy.getGradientOf();
-  found.op = copy;
+  return found;
+}
+
+StepCopy CopyFinder::describe(CopyOp copy) const {
+  StepCopy found = describeEnds(copy);
+  found.type = cast<RankedTensorType>(copy.getType());
   found.toStage = findReader(copy);
   auto result = dyn_cast<OpResult>(copy.getX());
   if (auto call = result ? dyn_cast<CallOp>(result.getOwner()) : CallOp()) {
@@ -106,12 +117,7 @@ StepCopy CopyFinder::describe(CopyOp copy) const {
 }
 
 StepCopy CopyFinder::describe(CopyBucketOp copy) const {
-  StepCopy found;
-  found.id = copy.getId();
-  found.from = copy.getFrom();
-  found.to = copy.getTo();
-  found.gradientOf = copy.getGradientOf();
-  found.op = copy;
+  StepCopy found = describeEnds(copy);
   found.fromStage = firstStages.lookup(copy.getFrom());
   found.toStage = firstStages.lookup(copy.getTo());
   found.value = copy.getBucket().str();

@@ -55,9 +55,6 @@ static void addGeneratorPasses(Phase phase, OpPassManager &manager,
   case Phase::Partitioned:
     manager.addPass(createFormGenerator());
     return;
-  case Phase::Scheduled:
-    manager.addPass(createBindOperands());
-    return;
   default:
     return;
   }
@@ -110,7 +107,6 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createOverlapTransfers());
     manager.addPass(createInsertCollectives());
     manager.addPass(createOrderEvaluation());
-    manager.addPass(createBindOperands());
     manager.addPass(createOrderStarts());
     manager.addPass(createAssignSlots());
     return;

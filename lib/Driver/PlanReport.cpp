@@ -87,12 +87,13 @@ static void describeSaved(ModuleOp module, std::vector<StageReport> &stages) {
   }
 }
 
-static std::vector<StageReport> describeStages(ModuleOp module, size_t count) {
+static std::vector<StageReport>
+describeStages(ModuleOp module, const StepCopies &copies, size_t count) {
   std::vector<StageReport> stages(count);
   for (auto task : module.getOps<TaskOp>())
     if (task.getKind() == TaskKind::Forward || task.getKind() == TaskKind::Loss)
       addForward(task, stages[task.getStage()]);
-  for (const auto &[id, copy] : StepCopies(module)) {
+  for (const auto &[id, copy] : copies) {
     if (copy.isOfStep())
       continue;
     auto from = static_cast<int>(copy.fromStage);
@@ -161,9 +162,9 @@ static std::vector<MemoryStep> traceSlots(ScheduleOp schedule,
 }
 
 /// Describes the transfers that run once per step.
-static std::vector<LoanReport> describeLoans(ModuleOp module) {
+static std::vector<LoanReport> describeLoans(const StepCopies &copies) {
   std::vector<LoanReport> loans;
-  for (const auto &[id, copy] : StepCopies(module))
+  for (const auto &[id, copy] : copies)
     if (copy.isOfStep())
       loans.push_back({copy.getName(), copy.from, copy.to, getBytes(copy.type),
                        copy.gradientOf.has_value()});
@@ -248,8 +249,9 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
   for (const auto &[id, copy] : index.getCopies())
     if (!copy.isOfStep())
       report.edgeNames.push_back(copy.getName());
-  report.loans = describeLoans(module);
-  report.stages = describeStages(module, report.graph.stages.size());
+  report.loans = describeLoans(index.getCopies());
+  report.stages =
+      describeStages(module, index.getCopies(), report.graph.stages.size());
 
   for (const PlaceContents &contents : collectPlaces(module, *plan)) {
     PlaceReport &place = report.places.emplace_back();

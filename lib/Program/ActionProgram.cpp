@@ -44,10 +44,8 @@ FailureOr<schema::Action> describeRun(RunOp run, const ProgramIndex &index,
   SmallVector<Value> values(run.getValues());
   llvm::append_range(values, run.getResults());
   const auto *value = values.begin();
-  auto addresses = run.getAddressesAttr().getAsRange<AddressAttr>();
-  auto address = addresses.begin();
-  for (const TaskOperand &operand :
-       index.step.getOperands(index.step.getTask(run))) {
+  TaskOp task = index.step.getTask(run);
+  for (const TaskOperand &operand : index.step.getOperands(task)) {
     if (isValue(operand.role.getKind())) {
       FailureOr<int64_t> offset = getSlotOffset(run, *value++, layout);
       if (failed(offset))
@@ -55,7 +53,11 @@ FailureOr<schema::Action> describeRun(RunOp run, const ProgramIndex &index,
       action.arguments.push_back(*offset);
       continue;
     }
-    FailureOr<schema::Address> found = layout.getAddress(run, *address++);
+    FailureOr<AddressAttr> address =
+        index.buffers.getAddress(run, task, operand);
+    if (failed(address))
+      return failure();
+    FailureOr<schema::Address> found = layout.getAddress(run, *address);
     if (failed(found))
       return failure();
     action.arguments.push_back(std::move(*found));
@@ -100,6 +102,13 @@ public:
   FailureOr<std::vector<schema::Action>> write();
 
 private:
+  /// Memory on its place that is dead after an action, by value; null: the
+  /// temporaries of a run.
+  struct Dead {
+    Value holder;
+    schema::DeadRange range;
+  };
+
   /// The place of an action, whose arena its offsets refer to. Actions of all
   /// places of a local schedule are on the first.
   int64_t getPlace(Operation &action) {
@@ -109,7 +118,7 @@ private:
   }
   int64_t getId(Value started);
   LogicalResult write(Operation &action);
-  LogicalResult writeCopy(Operation &copy, int64_t microbatch);
+  LogicalResult writeCopy(Operation &copy);
   FailureOr<schema::Action> describeStart(StartOp start);
   FailureOr<schema::Action> describeEnd(Operation *action, const StepCopy &copy,
                                         schema::Operation op,
@@ -118,6 +127,8 @@ private:
   LogicalResult findDead();
   void add(schema::Action action, int64_t place);
   void addZeros(int64_t place);
+  std::vector<schema::DeadRange> takeDead(Operation &action,
+                                          llvm::function_ref<bool(Value)> of);
 
   ScheduleOp schedule;
   PlanOp plan;
@@ -127,15 +138,7 @@ private:
   /// The numbers of starts, and of what the step before has left in flight.
   DenseMap<Operation *, int64_t> ids;
   SmallVector<int64_t> carried;
-  /// Memory on its place that is dead after an action, by value; null: the
-  /// temporaries of a run.
-  struct Dead {
-    Value holder;
-    schema::DeadRange range;
-  };
   DenseMap<Operation *, std::vector<Dead>> dead;
-  std::vector<schema::DeadRange> takeDead(Operation &action,
-                                          llvm::function_ref<bool(Value)> of);
 };
 
 int64_t ActionWriter::getId(Value started) {
@@ -169,7 +172,7 @@ FailureOr<schema::Action> ActionWriter::describeStart(StartOp start) {
   if (action.scratchBytes == 0)
     return action;
   FailureOr<int64_t> scratch =
-      layout.getRegion(getScratchBuffer(start.getWhat()), start.getLoc());
+      layout.getRegion(getScratchBuffer(start.getBuffer()), start.getLoc());
   if (failed(scratch))
     return failure();
   action.scratch = *scratch;
@@ -187,12 +190,7 @@ FailureOr<schema::Action> ActionWriter::describeEnd(Operation *end,
   const ArenaLayout &layout = layouts[isSend ? copy.from : copy.to];
   FailureOr<int64_t> offset =
       value ? getSlotOffset(end, value, layout)
-            : layout.getRegion(BufferAttr::get(end->getContext(),
-                                               copy.gradientOf
-                                                   ? BufferKind::Grads
-                                                   : BufferKind::Params,
-                                               copy.value),
-                               end->getLoc());
+            : layout.getRegion(copy.getBuffer(), end->getLoc());
   if (failed(offset))
     return failure();
   schema::Action action;
@@ -289,11 +287,10 @@ ActionWriter::takeDead(Operation &action, llvm::function_ref<bool(Value)> of) {
 }
 
 /// Both ends of a copy of a local schedule start, and are waited for.
-LogicalResult ActionWriter::writeCopy(Operation &op, int64_t microbatch) {
-  auto bucket = dyn_cast<CopyBucketOp>(op);
-  int64_t id = bucket ? bucket.getId() : cast<CopyOp>(op).getId();
-  const StepCopy &copy = *index.step.getCopies().find(id);
-  Value from = bucket ? Value() : op.getOperand(0);
+LogicalResult ActionWriter::writeCopy(Operation &op) {
+  const StepCopy &copy = *index.step.getCopy(&op);
+  int64_t microbatch = getMicrobatch(&op).value_or(0);
+  Value from = op.getNumOperands() ? op.getOperand(0) : Value();
   Value to = op.getNumResults() ? Value(op.getResult(0)) : Value();
   FailureOr<schema::Action> recv =
                                 describeEnd(&op, copy, schema::Operation::recv,
@@ -317,10 +314,8 @@ LogicalResult ActionWriter::writeCopy(Operation &op, int64_t microbatch) {
 }
 
 LogicalResult ActionWriter::write(Operation &op) {
-  if (auto copy = dyn_cast<CopyOp>(op))
-    return writeCopy(op, copy.getMicrobatch().value_or(0));
-  if (isa<CopyBucketOp>(op))
-    return writeCopy(op, /*microbatch=*/0);
+  if (isa<CopyOp, CopyBucketOp>(op))
+    return writeCopy(op);
   int64_t place = getPlace(op);
   auto describe = [&]() -> FailureOr<schema::Action> {
     if (auto run = dyn_cast<RunOp>(op))
@@ -358,11 +353,6 @@ LogicalResult ActionWriter::write(Operation &op) {
 }
 
 FailureOr<std::vector<schema::Action>> ActionWriter::write() {
-  for (auto run : schedule.getOps<RunOp>())
-    if (!run.getAddresses())
-      return run.emitOpError("has no addresses; run --pp-bind-operands "
-                             "before"),
-             failure();
   if (failed(findDead()))
     return failure();
   DenseSet<Operation *> partBegins;

@@ -32,7 +32,8 @@ struct PlaceMemory {
 /// Returns the number of communicators that a rank of the place joins: one per
 /// group of ranks, and one of all for transfers (runtime/executor's
 /// DeviceChannels).
-static int64_t countCommunicators(ModuleOp module, PlanOp plan, int64_t place) {
+static int64_t countCommunicators(ModuleOp module, PlanOp plan, int64_t place,
+                                  bool hasCopies) {
   if (!plan.hasOneQueue())
     return 0;
   geometry::Mesh mesh = plan.getGeometry();
@@ -51,7 +52,7 @@ static int64_t countCommunicators(ModuleOp module, PlanOp plan, int64_t place) {
     if (task.getPlace() == place)
       for (TaskCollectiveAttr collective : task.getCollectiveList())
         add(collective.getGroup().getGeometry());
-  if (!StepCopies(module).empty()) {
+  if (hasCopies) {
     std::vector<int> all(mesh.ranks());
     std::iota(all.begin(), all.end(), 0);
     groups.insert(all);
@@ -61,10 +62,11 @@ static int64_t countCommunicators(ModuleOp module, PlanOp plan, int64_t place) {
 
 static SmallVector<PlaceMemory> measure(ModuleOp module, PlanOp plan) {
   SmallVector<PlaceMemory> places(plan.getPlaces());
+  bool hasCopies = !StepCopies(module).empty();
   for (auto [i, place] : llvm::enumerate(places)) {
     place.place = i;
-    place.nccl = countCommunicators(module, plan, i) * ::ppopt::ncclChannels *
-                 ::ppopt::ncclChannelBytes;
+    place.nccl = countCommunicators(module, plan, i, hasCopies) *
+                 ::ppopt::ncclChannels * ::ppopt::ncclChannelBytes;
     place.bytes = place.nccl;
   }
   for (auto region : module.getOps<RegionOp>()) {

@@ -201,7 +201,7 @@ LogicalResult ArenaPlanner::addScratch() {
     int64_t bytes = 0;
     std::optional<int64_t> quiet = 0;
   };
-  llvm::MapVector<Attribute, Scratch> buffers;
+  llvm::MapVector<BufferAttr, Scratch> buffers;
   for (ScheduleOp schedule : place.schedules)
     for (auto start : schedule.getOps<StartOp>()) {
       FailureOr<CollectiveOperand> operand =
@@ -211,23 +211,23 @@ LogicalResult ArenaPlanner::addScratch() {
       int64_t bytes = getScratchBytes(start, plan, *operand);
       if (bytes == 0)
         continue;
-      Scratch &scratch = buffers[start.getWhat()];
+      Scratch &scratch = buffers[start.getBuffer()];
       scratch.bytes = std::max(scratch.bytes, bytes);
-      std::optional<int64_t> quiet = isa<FlatSymbolRefAttr>(start.getWhat())
-                                         ? findQuiet(start)
-                                         : std::nullopt;
+      std::optional<int64_t> quiet =
+          start.getBuffer().getKind() == BufferKind::Grads ? findQuiet(start)
+                                                           : std::nullopt;
       scratch.quiet = quiet && scratch.quiet
                           ? std::optional(std::max(*quiet, *scratch.quiet))
                           : std::nullopt;
     }
   int64_t next = slotsBegin;
-  for (auto &[what, scratch] : buffers) {
+  for (auto &[buffer, scratch] : buffers) {
     int64_t offset = std::max(next, scratch.quiet.value_or(next));
     if (scratch.quiet && offset + scratch.bytes <= activationsEnd) {
-      addOverlaid(getScratchBuffer(what), offset, scratch.bytes);
+      addOverlaid(getScratchBuffer(buffer), offset, scratch.bytes);
       next = offset + llvm::alignTo(scratch.bytes, alignment);
     } else {
-      add(getScratchBuffer(what), scratch.bytes);
+      add(getScratchBuffer(buffer), scratch.bytes);
     }
   }
   return success();

@@ -142,7 +142,7 @@ pp.task backward stage 0 @dead(%x: tensor<64x64xf32>, %t: tensor<2048xf32> {pp.r
 pp.schedule 0 attributes {slots = array<i64: 16384, 16384>} {
   %0 = pp.recv copy 0 microbatch 0 slot 0 : !pp.future<tensor<64x64xf32>>
   %1 = pp.wait %0 : !pp.future<tensor<64x64xf32>>
-  %2 = pp.run @dead microbatch 0 (%1) at (<grads, "b0">) slots [1] : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %2 = pp.run @dead microbatch 0 (%1) slots [1] : (tensor<64x64xf32>) -> tensor<64x64xf32>
 }
 
 // -----
@@ -167,5 +167,5 @@ pp.task forward stage 0 @unmade(%x: tensor<4x64xf32> {pp.role = #pp.role<input, 
   pp.return %y : tensor<64x64xf32>
 }
 pp.schedule 0 attributes {slots = array<i64: 16384>} {
-  %0 = pp.run @unmade microbatch 0 () at (<input, "x">, <params, "b0">) slots [0] : () -> tensor<64x64xf32>
+  %0 = pp.run @unmade microbatch 0 () slots [0] : () -> tensor<64x64xf32>
 }

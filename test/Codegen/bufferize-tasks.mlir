@@ -125,6 +125,6 @@ pp.schedule 0 attributes {slots = array<i64: 16384, 16384, 16384>} {
   %1 = pp.recv copy 1 microbatch 0 slot 1 : !pp.future<tensor<64x64xf32>>
   %x = pp.wait %0 : !pp.future<tensor<64x64xf32>>
   %y = pp.wait %1 : !pp.future<tensor<64x64xf32>>
-  %2 = pp.run @within microbatch 0 (%x, %y) at () slots [2] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-  pp.run @again microbatch 0 (%y) at () : (tensor<64x64xf32>) -> ()
+  %2 = pp.run @within microbatch 0 (%x, %y) slots [2] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  pp.run @again microbatch 0 (%y) : (tensor<64x64xf32>) -> ()
 }

@@ -7,15 +7,15 @@
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: pp.run @p0_N
 // CHECK-NEXT: pp.run @p0_D
-// CHECK-NEXT: %[[ONLY:[0-9]+]] = pp.start {{.*}} @only
+// CHECK-NEXT: %[[ONLY:[0-9]+]] = pp.start {{.*}} <grads, "only">
 // CHECK-NEXT: pp.wait %[[ONLY]] :
-// CHECK-NEXT: %[[TIED:[0-9]+]] = pp.start {{.*}} @tied
+// CHECK-NEXT: %[[TIED:[0-9]+]] = pp.start {{.*}} <grads, "tied">
 // CHECK-NEXT: pp.wait %[[TIED]] :
 // CHECK-NEXT: pp.run @p0_U_only
 // CHECK-LABEL: pp.schedule 1
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: pp.run @p1_D
-// CHECK-NEXT: pp.start {{.*}} @tied
+// CHECK-NEXT: pp.start {{.*}} <grads, "tied">
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.bucket @only {params = ["a"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0>}
 pp.bucket @tied {params = ["b"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1, 2>}
@@ -45,32 +45,32 @@ pp.task update on 2 @p2_U_tied() {
 }
 pp.schedule 0 attributes {slots = array<i64>} {
   pp.zero
-  %only = pp.start all_reduce over <["dp"]> channel 1 @only
-  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
+  %only = pp.start all_reduce over <["dp"]> channel 1 <grads, "only">
+  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 <grads, "tied">
   pp.wait %only : !pp.token
   pp.wait %tied : !pp.token
-  pp.run @p0_N microbatch 0 () at (<norm>) : () -> ()
-  %norm = pp.start all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
+  pp.run @p0_N microbatch 0 () : () -> ()
+  %norm = pp.start all_reduce over <["pp"]> channel 3 <norm>
   pp.wait %norm : !pp.token
-  pp.run @p0_D microbatch 0 () at () : () -> ()
-  pp.run @p0_U_only microbatch 0 () at () : () -> ()
-  pp.run @p0_U_tied microbatch 0 () at () : () -> ()
+  pp.run @p0_D microbatch 0 () : () -> ()
+  pp.run @p0_U_only microbatch 0 () : () -> ()
+  pp.run @p0_U_tied microbatch 0 () : () -> ()
 }
 pp.schedule 1 attributes {slots = array<i64>} {
   pp.zero
-  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
+  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 <grads, "tied">
   pp.wait %tied : !pp.token
-  %norm = pp.start all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
+  %norm = pp.start all_reduce over <["pp"]> channel 3 <norm>
   pp.wait %norm : !pp.token
-  pp.run @p1_D microbatch 0 () at () : () -> ()
-  pp.run @p1_U_tied microbatch 0 () at () : () -> ()
+  pp.run @p1_D microbatch 0 () : () -> ()
+  pp.run @p1_U_tied microbatch 0 () : () -> ()
 }
 pp.schedule 2 attributes {slots = array<i64>} {
   pp.zero
-  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
+  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 <grads, "tied">
   pp.wait %tied : !pp.token
-  %norm = pp.start all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
+  %norm = pp.start all_reduce over <["pp"]> channel 3 <norm>
   pp.wait %norm : !pp.token
-  pp.run @p2_D microbatch 0 () at () : () -> ()
-  pp.run @p2_U_tied microbatch 0 () at () : () -> ()
+  pp.run @p2_D microbatch 0 () : () -> ()
+  pp.run @p2_U_tied microbatch 0 () : () -> ()
 }

@@ -1,48 +1,41 @@
-// RUN: ppopt opt %s --pp-form-buckets --pp-schedule --pp-insert-collectives --pp-bind-operands --pp-assign-slots > %t
+// RUN: ppopt opt %s --pp-form-buckets --pp-schedule --pp-insert-collectives --pp-assign-slots > %t
 // RUN: ppopt opt %t --pp-verify-schedule
 
 // Mutations of a sharded step, and what verify-schedule says of each.
 
-// RUN: %mutate opt %t --mutate-chunk-off-by-one > %t.chunk
-// RUN: FileCheck %s --check-prefix=CHUNK < %t.chunk
-// RUN: not ppopt opt %t.chunk --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=CHUNK-REFUSED
-// CHUNK: pp.run @p0_U_b0 microbatch 0 () at (<params, "b0"> + fsdp * 256, <state, "b0", "momentum">, <grads, "b0"> + fsdp * 252,
-// CHUNK: pp.run @p0_U_b1 microbatch 0 () at (<params, "b1"> + fsdp * 256, <state, "b1", "momentum">, <grads, "b1"> + fsdp * 252,
-// CHUNK-REFUSED: error: 'pp.run' op binds operand 2, #pp.role<grad_range, "b0">, to #pp.address<<grads, "b0"> + 0 + fsdp * 252>, but it is at #pp.address<<grads, "b0"> + 0 + fsdp * 256>
-
 // RUN: %mutate opt %t --mutate-norm-before-wait > %t.norm
 // RUN: FileCheck %s --check-prefix=NORM < %t.norm
 // RUN: not ppopt opt %t.norm --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NORM-REFUSED
-// NORM: %[[B0:[0-9]+]] = pp.start all_reduce {{.*}} @b0 shard
-// NORM: %[[B1:[0-9]+]] = pp.start all_reduce {{.*}} @b1 shard
+// NORM: %[[B0:[0-9]+]] = pp.start all_reduce {{.*}} <grads, "b0"> shard
+// NORM: %[[B1:[0-9]+]] = pp.start all_reduce {{.*}} <grads, "b1"> shard
 // NORM-NEXT: pp.wait %[[B1]] :
 // NORM-NEXT: pp.run @p0_N
 // NORM-NEXT: pp.wait %[[B0]] :
-// NORM-REFUSED: error: 'pp.run' op uses #pp.role<grad_range, "b0"> while it is being summed over ranks
+// NORM-REFUSED: error: 'pp.run' op reads #pp.buffer<grads, "b0"> while it is being summed over ranks
 
 // RUN: %mutate opt %t --mutate-norm-over-replicas > %t.replicas
 // RUN: FileCheck %s --check-prefix=REPLICAS < %t.replicas
 // RUN: not ppopt opt %t.replicas --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=REPLICAS-REFUSED
-// REPLICAS: pp.start all_reduce over <["dp", "fsdp"]> channel 5 #pp.role<norm, "norm">
-// REPLICAS-REFUSED: error: 'pp.start' op sums #pp.role<norm, "norm"> over 4 ranks, and not the 2 that have a part of it
+// REPLICAS: pp.start all_reduce over <["dp", "fsdp"]> channel 5 <norm>
+// REPLICAS-REFUSED: error: 'pp.start' op sums #pp.buffer<norm> over 4 ranks, and not the 2 that have a part of it
 
 // RUN: %mutate opt %t --mutate-sum-before-last-addition > %t.early
 // RUN: FileCheck %s --check-prefix=EARLY < %t.early
 // RUN: not ppopt opt %t.early --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=EARLY-REFUSED
-// EARLY: %[[B0:[0-9]+]] = pp.start reduce_scatter {{.*}} @b0
+// EARLY: %[[B0:[0-9]+]] = pp.start reduce_scatter {{.*}} <grads, "b0">
 // EARLY-NEXT: pp.wait %[[B0]] :
-// EARLY-NEXT: %[[B0:[0-9]+]] = pp.start all_reduce {{.*}} @b0 shard
+// EARLY-NEXT: %[[B0:[0-9]+]] = pp.start all_reduce {{.*}} <grads, "b0"> shard
 // EARLY-NEXT: pp.wait %[[B0]] :
 // EARLY-NEXT: pp.run @s1_B microbatch 1
 // EARLY-NEXT: pp.run @s0_B microbatch 1
-// EARLY-NEXT: pp.start reduce_scatter {{.*}} @b1
-// EARLY-REFUSED: error: 'pp.run' op adds to #pp.role<grad, "v">, which is summed already
+// EARLY-NEXT: pp.start reduce_scatter {{.*}} <grads, "b1">
+// EARLY-REFUSED: error: 'pp.run' op adds to #pp.buffer<grads, "b0">, which is summed already
 
 // RUN: %mutate opt %t --mutate-read-before-gather > %t.reader
 // RUN: FileCheck %s --check-prefix=READER < %t.reader
 // RUN: not ppopt opt %t.reader --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=READER-REFUSED
-// READER-COUNT-2: pp.run @s0_F microbatch 0 () at (<params, "b1">) slots [0] : () -> tensor<40xf32>{{[[:space:]]+}}pp.wait %arg1 : !pp.token{{[[:space:]]+}}%{{[0-9]+}} = pp.run @s1_F microbatch 0 () at (<params, "b0">, <loss>) slots [{{[01]}}] : () -> tensor<40xf32>{{[[:space:]]+}}pp.wait %arg0 : !pp.token
-// READER-REFUSED: error: 'pp.run' op reads parameters of @b1, which the step before may still be gathering; wait for the schedule's argument before it
+// READER-COUNT-2: pp.run @s0_F microbatch 0 () slots [0] : () -> tensor<40xf32>{{[[:space:]]+}}pp.wait %arg1 : !pp.token{{[[:space:]]+}}%{{[0-9]+}} = pp.run @s1_F microbatch 0 () slots [{{[01]}}] : () -> tensor<40xf32>{{[[:space:]]+}}pp.wait %arg0 : !pp.token
+// READER-REFUSED: error: 'pp.run' op reads #pp.buffer<params, "b1"> while it is being gathered from ranks
 
 // RUN: %mutate opt %t --mutate-gather-left-out > %t.left
 // RUN: FileCheck %s --check-prefix=LEFT --implicit-check-not='all_gather {{.*}}"b0"' < %t.left
@@ -53,28 +46,26 @@
 // LEFT-NEXT: pp.run @s0_F
 // LEFT: pp.run @p0_U_b0
 // LEFT-NEXT: pp.run @p0_U_b1
-// LEFT-NEXT: %[[G:[0-9]+]] = pp.start all_gather {{.*}} #pp.role<param_range, "b1">
+// LEFT-NEXT: %[[G:[0-9]+]] = pp.start all_gather {{.*}} <params, "b1">
 // LEFT-NEXT: pp.yield %[[G]] : !pp.token
 // LEFT: ^bb0(%arg0: !pp.token):
 // LEFT-NEXT: pp.zero
 // LEFT-NEXT: pp.wait %arg0 :
 // LEFT: %[[N:[0-9]+]] = pp.done
 // LEFT-NEXT: pp.yield %[[N]] : !pp.token
-// LEFT-REFUSED: error: 'pp.run' op reads parameters of @b0, which the step before may still be gathering
+// LEFT-REFUSED: error: 'pp.schedule' op needs #pp.buffer<params, "b0"> of all ranks, which is not gathered yet
 
 // RUN: %mutate opt %t --mutate-gather-before-update > %t.stale
 // RUN: FileCheck %s --check-prefix=STALE < %t.stale
 // RUN: not ppopt opt %t.stale --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=STALE-REFUSED
-// STALE: pp.start all_gather {{.*}} #pp.role<param_range, "b0">
+// STALE: pp.start all_gather {{.*}} <params, "b0">
 // STALE-NEXT: pp.run @p0_U_b0
-// STALE: pp.start all_gather {{.*}} #pp.role<param_range, "b1">
+// STALE: pp.start all_gather {{.*}} <params, "b1">
 // STALE-NEXT: pp.run @p0_U_b1
-// STALE-REFUSED: error: 'pp.start' op gathers parameters of @b0 that no rank has updated
+// STALE-REFUSED: error: 'pp.start' op gathers #pp.buffer<params, "b0">, of which ranks do not have chunks
 
 // Without shards there is nothing to change.
-// RUN: sed 's/zero = 1 : i64, //' %s | ppopt opt --pp-form-buckets --pp-schedule --pp-insert-collectives --pp-bind-operands --pp-assign-slots > %t.whole
-// RUN: not %mutate opt %t.whole --mutate-chunk-off-by-one 2>&1 | FileCheck %s --check-prefix=NO-CHUNK
-// NO-CHUNK: error: has no chunk of gradients that a rank updates by to change
+// RUN: sed 's/zero = 1 : i64, //' %s | ppopt opt --pp-form-buckets --pp-schedule --pp-insert-collectives --pp-assign-slots > %t.whole
 // RUN: not %mutate opt %t.whole --mutate-norm-over-replicas 2>&1 | FileCheck %s --check-prefix=NO-NORM
 // NO-NORM: error: has no norm of chunks that several ranks have to change
 // RUN: not %mutate opt %t.whole --mutate-read-before-gather 2>&1 | FileCheck %s --check-prefix=NO-WAIT

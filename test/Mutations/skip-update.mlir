@@ -35,32 +35,32 @@ pp.task update on 2 @p2_U_tied() {
 }
 pp.schedule 0 attributes {slots = array<i64>} {
   pp.zero
-  %only = pp.start all_reduce over <["dp"]> channel 1 @only
-  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
+  %only = pp.start all_reduce over <["dp"]> channel 1 <grads, "only">
+  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 <grads, "tied">
   pp.wait %only : !pp.token
   pp.wait %tied : !pp.token
-  pp.run @p0_N microbatch 0 () at (<norm>) : () -> ()
-  %norm = pp.start all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
+  pp.run @p0_N microbatch 0 () : () -> ()
+  %norm = pp.start all_reduce over <["pp"]> channel 3 <norm>
   pp.wait %norm : !pp.token
-  pp.run @p0_D microbatch 0 () at () : () -> ()
-  pp.run @p0_U_only microbatch 0 () at () : () -> ()
-  pp.run @p0_U_tied microbatch 0 () at () : () -> ()
+  pp.run @p0_D microbatch 0 () : () -> ()
+  pp.run @p0_U_only microbatch 0 () : () -> ()
+  pp.run @p0_U_tied microbatch 0 () : () -> ()
 }
 pp.schedule 1 attributes {slots = array<i64>} {
   pp.zero
-  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
+  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 <grads, "tied">
   pp.wait %tied : !pp.token
-  %norm = pp.start all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
+  %norm = pp.start all_reduce over <["pp"]> channel 3 <norm>
   pp.wait %norm : !pp.token
-  pp.run @p1_D microbatch 0 () at () : () -> ()
-  pp.run @p1_U_tied microbatch 0 () at () : () -> ()
+  pp.run @p1_D microbatch 0 () : () -> ()
+  pp.run @p1_U_tied microbatch 0 () : () -> ()
 }
 pp.schedule 2 attributes {slots = array<i64>} {
   pp.zero
-  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
+  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 <grads, "tied">
   pp.wait %tied : !pp.token
-  %norm = pp.start all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
+  %norm = pp.start all_reduce over <["pp"]> channel 3 <norm>
   pp.wait %norm : !pp.token
-  pp.run @p2_D microbatch 0 () at () : () -> ()
-  pp.run @p2_U_tied microbatch 0 () at () : () -> ()
+  pp.run @p2_D microbatch 0 () : () -> ()
+  pp.run @p2_U_tied microbatch 0 () : () -> ()
 }

@@ -5,10 +5,10 @@
 // v of microbatch 1 is written over that of microbatch 0, which the backward still reads. A value that no other of its kind
 // overlaps stays.
 // CHECK: pp.schedule 0
-// CHECK-NEXT: %[[F0:[0-9]+]]:2 = pp.run @s0_F microbatch 0 () at (<param, "w">, <param, "c">) slots [0, 1]
+// CHECK-NEXT: %[[F0:[0-9]+]]:2 = pp.run @s0_F microbatch 0 () slots [0, 1]
 // CHECK-NEXT: pp.send copy 0 microbatch 0 (%[[F0]]#0) :
 // CHECK-NEXT: pp.wait
-// CHECK-NEXT: %[[F1:[0-9]+]]:2 = pp.run @s0_F microbatch 1 () at (<param, "w">, <param, "c">) slots [0, 1]
+// CHECK-NEXT: %[[F1:[0-9]+]]:2 = pp.run @s0_F microbatch 1 () slots [0, 1]
 // CHECK-NEXT: pp.send copy 0 microbatch 1 (%[[F1]]#0) :
 // CHECK-NEXT: pp.wait
 // CHECK-NEXT: pp.run @s0_B microbatch 0 (%[[F0]]#1)
@@ -31,12 +31,12 @@ pp.step microbatch {
   pp.call @s0_B(%0#1) : (tensor<f32>) -> ()
 }
 pp.schedule 0 attributes {slots = array<i64: 192, 64, 64>} {
-  %v0:2 = pp.run @s0_F microbatch 0 () at (<param, "w">, <param, "c">) slots [0, 1] : () -> (tensor<40xf32>, tensor<f32>)
+  %v0:2 = pp.run @s0_F microbatch 0 () slots [0, 1] : () -> (tensor<40xf32>, tensor<f32>)
   %s0 = pp.send copy 0 microbatch 0 (%v0#0) : tensor<40xf32>
   pp.wait %s0 : !pp.token
-  %v1:2 = pp.run @s0_F microbatch 1 () at (<param, "w">, <param, "c">) slots [0, 2] : () -> (tensor<40xf32>, tensor<f32>)
+  %v1:2 = pp.run @s0_F microbatch 1 () slots [0, 2] : () -> (tensor<40xf32>, tensor<f32>)
   %s1 = pp.send copy 0 microbatch 1 (%v1#0) : tensor<40xf32>
   pp.wait %s1 : !pp.token
-  pp.run @s0_B microbatch 0 (%v0#1) at () : (tensor<f32>) -> ()
-  pp.run @s0_B microbatch 1 (%v1#1) at () : (tensor<f32>) -> ()
+  pp.run @s0_B microbatch 0 (%v0#1) : (tensor<f32>) -> ()
+  pp.run @s0_B microbatch 1 (%v1#1) : (tensor<f32>) -> ()
 }

@@ -6,19 +6,19 @@
 
 // Place 2 sums over its own ranks, the others without it; each group has a channel of its own.
 // CHECK-LABEL: pp.schedule 0
-// CHECK: over <["dp"]> channel 1 @only
-// CHECK: over <["dp", "pp"] among [0, 1]> channel 4 @tied
+// CHECK: over <["dp"]> channel 1 <grads, "only">
+// CHECK: over <["dp", "pp"] among [0, 1]> channel 4 <grads, "tied">
 // CHECK-LABEL: pp.schedule 1
-// CHECK: over <["dp", "pp"] among [0, 1]> channel 4 @tied
+// CHECK: over <["dp", "pp"] among [0, 1]> channel 4 <grads, "tied">
 // CHECK-LABEL: pp.schedule 2
-// CHECK: over <["dp"]> channel 5 @tied
+// CHECK: over <["dp"]> channel 5 <grads, "tied">
 
 // It is one rank: nothing to sum.
 // ALONE-LABEL: pp.schedule 1
-// ALONE: among [0, 1]> channel 4 @tied
+// ALONE: among [0, 1]> channel 4 <grads, "tied">
 // ALONE-LABEL: pp.schedule 2
 // ALONE-NEXT: pp.zero
-// ALONE-NEXT: pp.start all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
+// ALONE-NEXT: pp.start all_reduce over <["pp"]> channel 3 <norm>
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.bucket @only {params = ["a"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0>}
 pp.bucket @tied {params = ["b"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1, 2>}
@@ -48,32 +48,32 @@ pp.task update on 2 @p2_U_tied() {
 }
 pp.schedule 0 attributes {slots = array<i64>} {
   pp.zero
-  %only = pp.start all_reduce over <["dp"]> channel 1 @only
-  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
+  %only = pp.start all_reduce over <["dp"]> channel 1 <grads, "only">
+  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 <grads, "tied">
   pp.wait %only : !pp.token
   pp.wait %tied : !pp.token
-  pp.run @p0_N microbatch 0 () at (<norm>) : () -> ()
-  %norm = pp.start all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
+  pp.run @p0_N microbatch 0 () : () -> ()
+  %norm = pp.start all_reduce over <["pp"]> channel 3 <norm>
   pp.wait %norm : !pp.token
-  pp.run @p0_D microbatch 0 () at () : () -> ()
-  pp.run @p0_U_only microbatch 0 () at () : () -> ()
-  pp.run @p0_U_tied microbatch 0 () at () : () -> ()
+  pp.run @p0_D microbatch 0 () : () -> ()
+  pp.run @p0_U_only microbatch 0 () : () -> ()
+  pp.run @p0_U_tied microbatch 0 () : () -> ()
 }
 pp.schedule 1 attributes {slots = array<i64>} {
   pp.zero
-  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
+  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 <grads, "tied">
   pp.wait %tied : !pp.token
-  %norm = pp.start all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
+  %norm = pp.start all_reduce over <["pp"]> channel 3 <norm>
   pp.wait %norm : !pp.token
-  pp.run @p1_D microbatch 0 () at () : () -> ()
-  pp.run @p1_U_tied microbatch 0 () at () : () -> ()
+  pp.run @p1_D microbatch 0 () : () -> ()
+  pp.run @p1_U_tied microbatch 0 () : () -> ()
 }
 pp.schedule 2 attributes {slots = array<i64>} {
   pp.zero
-  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
+  %tied = pp.start all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 <grads, "tied">
   pp.wait %tied : !pp.token
-  %norm = pp.start all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
+  %norm = pp.start all_reduce over <["pp"]> channel 3 <norm>
   pp.wait %norm : !pp.token
-  pp.run @p2_D microbatch 0 () at () : () -> ()
-  pp.run @p2_U_tied microbatch 0 () at () : () -> ()
+  pp.run @p2_D microbatch 0 () : () -> ()
+  pp.run @p2_U_tied microbatch 0 () : () -> ()
 }

@@ -27,18 +27,18 @@ pp.schedule 0 attributes {slots = array<i64>} {
 ^bb0(%params: !pp.token):
   pp.zero
   pp.wait %params : !pp.token
-  pp.run @s0_F microbatch 0 () at (<params, "b0">, <loss>) : () -> ()
-  %loss = pp.start all_reduce over <["dp"]> channel 1 #pp.role<loss, "loss">
+  pp.run @s0_F microbatch 0 () : () -> ()
+  %loss = pp.start all_reduce over <["dp"]> channel 1 <loss>
   pp.wait %loss : !pp.token
-  %gathered = pp.start all_gather over <["dp"]> channel 2 #pp.role<param_range, "b0">
+  %gathered = pp.start all_gather over <["dp"]> channel 2 <params, "b0">
   pp.yield %gathered : !pp.token
 }
 pp.schedule 0 attributes {evaluation, slots = array<i64>} {
 ^bb0(%params: !pp.token):
   pp.zero
   pp.wait %params : !pp.token
-  pp.run @s0_F microbatch 0 () at (<params, "b0">, <loss>) : () -> ()
-  %loss = pp.start all_reduce over <["dp"]> channel 1 #pp.role<loss, "loss">
+  pp.run @s0_F microbatch 0 () : () -> ()
+  %loss = pp.start all_reduce over <["dp"]> channel 1 <loss>
   pp.wait %loss : !pp.token
   %none = pp.done
   pp.yield %none : !pp.token

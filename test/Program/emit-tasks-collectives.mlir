@@ -30,9 +30,9 @@ pp.task forward stage 2 on 2 @s2_F() {
 }
 pp.schedule 0 attributes {slots = array<i64>} {
   pp.zero
-  %b0 = pp.start reduce_scatter over <["dp", "pp"] among [0, 2]> channel 1 @b0
+  %b0 = pp.start reduce_scatter over <["dp", "pp"] among [0, 2]> channel 1 <grads, "b0">
   pp.wait %b0 : !pp.token
-  %b1 = pp.start all_gather over <["dp", "pp"] among [0, 2]> channel 1 @b1
+  %b1 = pp.start all_gather over <["dp", "pp"] among [0, 2]> channel 1 <grads, "b1">
   pp.wait %b1 : !pp.token
 }
 pp.schedule 1 attributes {slots = array<i64>} {
@@ -40,8 +40,8 @@ pp.schedule 1 attributes {slots = array<i64>} {
 }
 pp.schedule 2 attributes {slots = array<i64>} {
   pp.zero
-  %b0 = pp.start reduce_scatter over <["dp", "pp"] among [0, 2]> channel 1 @b0
+  %b0 = pp.start reduce_scatter over <["dp", "pp"] among [0, 2]> channel 1 <grads, "b0">
   pp.wait %b0 : !pp.token
-  %b1 = pp.start all_gather over <["dp", "pp"] among [0, 2]> channel 1 @b1
+  %b1 = pp.start all_gather over <["dp", "pp"] among [0, 2]> channel 1 <grads, "b1">
   pp.wait %b1 : !pp.token
 }

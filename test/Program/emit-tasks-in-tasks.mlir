@@ -89,6 +89,6 @@ pp.step microbatch {
 }
 pp.schedule 0 attributes {slots = array<i64: 256>} {
   pp.zero
-  %v0 = pp.run @s0_F microbatch 0 () at (<params, "b0">, <loss>) slots [0] : () -> tensor<64xf32>
-  pp.run @s0_B microbatch 0 (%v0) at (<grads, "b0">, <params, "b0">) : (tensor<64xf32>) -> ()
+  %v0 = pp.run @s0_F microbatch 0 () slots [0] : () -> tensor<64xf32>
+  pp.run @s0_B microbatch 0 (%v0) : (tensor<64xf32>) -> ()
 }

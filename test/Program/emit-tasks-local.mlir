@@ -48,9 +48,9 @@ pp.step begin {
 pp.schedule local attributes {slot_places = array<i64: 0, 1, 0>, slots = array<i64: 128, 128, 256>} {
   pp.zero
   pp.copy_bucket @b0 from 0 to 1 {id = 1 : i64}
-  %h = pp.run @s0_F microbatch 0 () at (<input, "x">) slots [0] : () -> tensor<4x8xf32>
+  %h = pp.run @s0_F microbatch 0 () slots [0] : () -> tensor<4x8xf32>
   %c = pp.copy %h from 0 to 1 {id = 0 : i64, microbatch = 0 : i64, slot = 1 : i64} : tensor<4x8xf32>
-  pp.run @s1_F microbatch 0 (%c) at (<params, "b0">, <loss>) : (tensor<4x8xf32>) -> ()
+  pp.run @s1_F microbatch 0 (%c) : (tensor<4x8xf32>) -> ()
   %g = pp.copy_bucket @b0 from 1 to 0 {gradient_of = 1 : i64, id = 2 : i64, slot = 2 : i64} : tensor<64xf32>
-  pp.run @p0_C_b0 microbatch 0 (%g) at (<grads, "b0">) : (tensor<64xf32>) -> ()
+  pp.run @p0_C_b0 microbatch 0 (%g) : (tensor<64xf32>) -> ()
 }

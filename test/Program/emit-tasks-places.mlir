@@ -1,6 +1,4 @@
 // RUN: ppopt opt %s --pp-plan-arena --pp-emit-tasks | %python %S/Inputs/sorted_program.py | FileCheck %s
-// RUN: sed 's/ at (<input, "x">)//' %s | not ppopt opt --pp-plan-arena --pp-emit-tasks 2>&1 | FileCheck %s --check-prefix=UNBOUND
-// UNBOUND: error: 'pp.run' op has no addresses; run --pp-bind-operands before
 // RUN: sed 's/ slots \[1\]//' %s | not ppopt opt --pp-plan-arena --pp-emit-tasks 2>&1 | FileCheck %s --check-prefix=SLOTS
 // SLOTS: error: 'pp.run' op has values without slots; run --pp-assign-slots before
 
@@ -67,20 +65,20 @@ pp.step prologue {
 }
 pp.schedule 0 attributes {slots = array<i64: 64, 128>} {
   pp.zero
-  %v0 = pp.run @s0_F microbatch 0 () at (<input, "x">) slots [1] : () -> tensor<4x8xf32>
+  %v0 = pp.run @s0_F microbatch 0 () slots [1] : () -> tensor<4x8xf32>
   %s0 = pp.send copy 0 microbatch 0 (%v0) : tensor<4x8xf32>
   pp.wait %s0 : !pp.token
-  %t0 = pp.start all_reduce over <["dp", "pp"] among [0, 2]> channel 1 @b0
+  %t0 = pp.start all_reduce over <["dp", "pp"] among [0, 2]> channel 1 <grads, "b0">
   pp.wait %t0 : !pp.token
 }
 pp.schedule 1 attributes {slots = array<i64: 128>} {
   pp.zero
   %c0 = pp.recv copy 0 microbatch 0 slot 0 : !pp.future<tensor<4x8xf32>>
   %h0 = pp.wait %c0 : !pp.future<tensor<4x8xf32>>
-  pp.run @s1_F microbatch 0 (%h0) at (<loss>) : (tensor<4x8xf32>) -> ()
+  pp.run @s1_F microbatch 0 (%h0) : (tensor<4x8xf32>) -> ()
 }
 pp.schedule 2 attributes {slots = array<i64>} {
   pp.zero
-  %t0 = pp.start all_reduce over <["dp", "pp"] among [0, 2]> channel 1 @b0
+  %t0 = pp.start all_reduce over <["dp", "pp"] among [0, 2]> channel 1 <grads, "b0">
   pp.wait %t0 : !pp.token
 }

@@ -41,7 +41,7 @@ pp.schedule 0 attributes {slots = array<i64: 576>} {
 
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "gpipe", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.schedule 0 attributes {slots = array<i64>} {
-  // expected-error @+1 {{sums @b1, which is neither a bucket nor a scalar of a task}}
-  %t0 = pp.start all_reduce over <["dp"]> channel 1 @b1
+  // expected-error @+1 {{sums #pp.buffer<grads, "b1">, which is of no bucket, and no task adds to it}}
+  %t0 = pp.start all_reduce over <["dp"]> channel 1 <grads, "b1">
   pp.wait %t0 : !pp.token
 }

@@ -26,8 +26,8 @@ pp.task backward stage 0 @s0_B(%l: memref<100xf32> {pp.role = #pp.role<grad, "w"
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 64, 256>} {
-  %t0 = pp.start all_reduce over <["dp"]> channel 1 @b0
-  %t1 = pp.start all_reduce over <["dp"]> channel 1 #pp.role<loss, "loss">
+  %t0 = pp.start all_reduce over <["dp"]> channel 1 <grads, "b0">
+  %t1 = pp.start all_reduce over <["dp"]> channel 1 <loss>
   pp.run @s0_F microbatch 0 () : () -> ()
   pp.wait %t0 : !pp.token
   pp.wait %t1 : !pp.token
@@ -76,12 +76,12 @@ pp.task forward stage 1 on 1 @s1_F(%y: memref<2x8xf32> {pp.role = #pp.role<input
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 64>} {
-  %t0 = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel 1 @b0
+  %t0 = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel 1 <grads, "b0">
   pp.run @s0_F microbatch 0 () : () -> ()
   pp.wait %t0 : !pp.token
 }
 pp.schedule 1 attributes {slots = array<i64: 64, 128>} {
-  %t0 = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel 1 @b0
+  %t0 = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel 1 <grads, "b0">
   pp.run @s1_F microbatch 0 () : () -> ()
   pp.wait %t0 : !pp.token
 }
@@ -111,11 +111,11 @@ pp.step microbatch {
   %1 = pp.copy %0 from 0 to 1 {id = 0 : i64} : tensor<64xf32>
 }
 pp.schedule 0 attributes {slots = array<i64: 256>} {
-  %t0 = pp.start all_reduce over <["dp"]> channel 1 @b1
-  %v0 = pp.run @s0_F microbatch 0 () at () slots [0] : () -> tensor<64xf32>
+  %t0 = pp.start all_reduce over <["dp"]> channel 1 <grads, "b1">
+  %v0 = pp.run @s0_F microbatch 0 () slots [0] : () -> tensor<64xf32>
   %s0 = pp.send copy 0 microbatch 0 (%v0) : tensor<64xf32>
-  %t1 = pp.start all_reduce over <["dp"]> channel 2 @b0
-  %t2 = pp.start all_reduce over <["dp"]> channel 3 @b2
+  %t1 = pp.start all_reduce over <["dp"]> channel 2 <grads, "b0">
+  %t2 = pp.start all_reduce over <["dp"]> channel 3 <grads, "b2">
   pp.wait %t0 : !pp.token
   pp.wait %t1 : !pp.token
   pp.wait %t2 : !pp.token

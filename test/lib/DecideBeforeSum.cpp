@@ -21,9 +21,8 @@ struct DecideBeforeSum : pp::impl::DecideBeforeSumBase<DecideBeforeSum> {
       if (!last)
         continue;
       for (const ScheduledSum &sum : findSums(schedule)) {
-        auto role = dyn_cast<RoleAttr>(sum.what);
-        if (!role || (role.getKind() != RoleKind::Norm &&
-                      role.getKind() != RoleKind::Loss))
+        BufferKind kind = sum.buffer.getKind();
+        if (kind != BufferKind::Norm && kind != BufferKind::Loss)
           continue;
         last = moveAfter(sum, last);
         isChanged = true;

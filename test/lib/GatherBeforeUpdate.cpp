@@ -3,6 +3,7 @@
 #include "Mutations.h"
 #include "Sums.h"
 
+#include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 namespace mlir::pp {
@@ -27,7 +28,7 @@ struct GatherBeforeUpdate
         bool updates =
             task.getKind() == TaskKind::Update &&
             llvm::any_of(index.getOperands(task), [&](const auto &operand) {
-              return operand.role == gather.start.getWhat();
+              return getWholeBuffer(operand.role) == gather.start.getBuffer();
             });
         if (!updates)
           continue;

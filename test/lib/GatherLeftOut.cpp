@@ -15,11 +15,11 @@ namespace {
 
 struct GatherLeftOut : pp::impl::GatherLeftOutBase<GatherLeftOut> {
   void runOnOperation() override {
-    Attribute bucket; // the first that is gathered
+    BufferAttr bucket; // the first that is gathered
     for (ScheduledGather gather : findGathers(getOperation())) {
       if (!bucket)
-        bucket = gather.start.getWhat();
-      if (gather.start.getWhat() == bucket)
+        bucket = gather.start.getBuffer();
+      if (gather.start.getBuffer() == bucket)
         erase(gather);
     }
     if (failed(requireChange(bucket != nullptr, getOperation(),

@@ -15,12 +15,12 @@ namespace {
 
 struct GradientNotSummed : pp::impl::GradientNotSummedBase<GradientNotSummed> {
   void runOnOperation() override {
-    Attribute bucket; // the first that is summed
+    BufferAttr bucket; // the first that is summed
     for (auto schedule : getOperation().getOps<ScheduleOp>())
       for (const ScheduledSum &sum : findSums(schedule)) {
-        if (!bucket && isa<FlatSymbolRefAttr>(sum.what))
-          bucket = sum.what;
-        if (sum.what == bucket)
+        if (!bucket && sum.buffer.getKind() == BufferKind::Grads)
+          bucket = sum.buffer;
+        if (sum.buffer == bucket)
           erase(sum);
       }
     if (failed(requireChange(bucket != nullptr, getOperation(),

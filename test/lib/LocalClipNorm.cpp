@@ -21,10 +21,10 @@ struct LocalClipNorm : pp::impl::LocalClipNormBase<LocalClipNorm> {
       if (!last)
         continue;
       for (const ScheduledSum &sum : findSums(schedule)) {
-        auto role = dyn_cast<RoleAttr>(sum.what);
-        bool isBucket = isa<FlatSymbolRefAttr>(sum.what);
-        isChanged |= isBucket || (role && role.getKind() == RoleKind::Norm);
-        if (role && role.getKind() == RoleKind::Norm)
+        bool isBucket = sum.buffer.getKind() == BufferKind::Grads;
+        bool isNorm = sum.buffer.getKind() == BufferKind::Norm;
+        isChanged |= isBucket || isNorm;
+        if (isNorm)
           erase(sum);
         if (isBucket)
           last = moveAfter(sum, last);

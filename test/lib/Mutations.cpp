@@ -27,7 +27,6 @@ ArrayRef<Mutation> pp::getMutations() {
       {"other-parameter", Phase::Scheduled, createOtherParameter},
       {"other-bucket", Phase::Scheduled, createOtherBucket},
       {"skip-update", Phase::Scheduled, createSkipUpdate},
-      {"chunk-off-by-one", Phase::Scheduled, createChunkOffByOne},
       {"norm-before-wait", Phase::Scheduled, createNormBeforeWait},
       {"norm-over-replicas", Phase::Scheduled, createNormOverReplicas},
       {"sum-before-last-addition", Phase::Scheduled,
@@ -52,25 +51,16 @@ ArrayRef<Mutation> pp::getMutations() {
   return mutations;
 }
 
-/// Returns the number of an operand of a task among those that have addresses.
-static unsigned getAddressNumber(ArrayRef<TaskOperand> operands,
-                                 unsigned operand) {
-  return llvm::count_if(
-      operands.take_front(operand),
-      [](const TaskOperand &each) { return !isValue(each.role.getKind()); });
-}
-
-AddressAttr pp::getAddress(RunOp run, ArrayRef<TaskOperand> operands,
-                           unsigned operand) {
-  return cast<AddressAttr>(
-      (*run.getAddresses())[getAddressNumber(operands, operand)]);
-}
-
-void pp::rebind(RunOp run, ArrayRef<TaskOperand> operands, unsigned operand,
-                AddressAttr address) {
-  SmallVector<Attribute> addresses(run.getAddresses()->getValue());
-  addresses[getAddressNumber(operands, operand)] = address;
-  run.setAddressesAttr(ArrayAttr::get(run.getContext(), addresses));
+void pp::exchangeRoles(TaskOp task, RoleAttr a, RoleAttr b) {
+  auto exchange = [&](RoleAttr role) {
+    return role == a ? b : role == b ? a : RoleAttr();
+  };
+  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
+    if (RoleAttr other = exchange(task.getArgRole(i)))
+      task.setArgAttr(i, kRoleAttr, other);
+  for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
+    if (RoleAttr other = exchange(task.getResultRole(i)))
+      task.setResultAttr(i, kRoleAttr, other);
 }
 
 LogicalResult pp::requireChange(bool isChanged, ModuleOp module,

@@ -32,12 +32,8 @@ struct Mutation {
 
 ArrayRef<Mutation> getMutations();
 
-/// Binds one operand of a run to something else.
-void rebind(RunOp run, ArrayRef<TaskOperand> operands, unsigned operand,
-            AddressAttr address);
-/// Returns the address of an operand of a run's task, which is no value.
-AddressAttr getAddress(RunOp run, ArrayRef<TaskOperand> operands,
-                       unsigned operand);
+/// Gives what has one of two roles in a task the other one.
+void exchangeRoles(TaskOp task, RoleAttr a, RoleAttr b);
 
 /// Returns the first op of a kind that is `wanted`; null if there is none.
 template <typename OpT>

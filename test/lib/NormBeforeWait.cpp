@@ -27,7 +27,7 @@ struct NormBeforeWait : pp::impl::NormBeforeWaitBase<NormBeforeWait> {
       if (!norm || schedule.isLocal())
         continue;
       for (const ScheduledSum &sum : findSums(schedule)) {
-        if (!isa<FlatSymbolRefAttr>(sum.what))
+        if (sum.buffer.getKind() != BufferKind::Grads)
           continue;
         sum.actions.back()->moveAfter(norm);
         isChanged = true;

@@ -24,8 +24,7 @@ struct NormOverReplicas : pp::impl::NormOverReplicasBase<NormOverReplicas> {
         replicas.push_back(group);
     getOperation().walk([&](StartOp start) {
       channels = std::max<int64_t>(channels, start.getChannel() + 1);
-      auto role = dyn_cast<RoleAttr>(start.getWhat());
-      if (role && role.getKind() == RoleKind::Norm)
+      if (start.getBuffer().getKind() == BufferKind::Norm)
         norms.push_back(start);
     });
     bool isChanged = false;

@@ -1,10 +1,6 @@
-//===- OtherBucket.cpp - Binds a gradient to another bucket ---------------===//
+//===- OtherBucket.cpp - Adds a gradient to another bucket ----------------===//
 
 #include "Mutations.h"
-
-#include "ppopt/Analysis/Buffers.h"
-#include "ppopt/Dialect/PP/TypeSizes.h"
-#include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_OTHERBUCKET
@@ -18,45 +14,41 @@ namespace {
 
 struct OtherBucket : pp::impl::OtherBucketBase<OtherBucket> {
   void runOnOperation() override {
-    StepIndex index(getOperation());
-    BufferIndex buffers(getOperation());
-    DenseMap<int64_t, TaskOp> changed; // by place
-    for (auto schedule : getOperation().getOps<ScheduleOp>())
-      for (auto run : schedule.getOps<RunOp>()) {
-        TaskOp task = index.getTask(run);
-        auto [operand, target] = find(task, run, index, buffers);
-        if (!target ||
-            changed.try_emplace(task.getPlace(), task).first->second != task)
-          continue;
-        rebind(run, index.getOperands(task), operand, target);
-      }
+    for (auto param : getOperation().getOps<ParamDeclOp>())
+      types[param.getParamNameAttr()] = param.getType();
+    for (auto bucket : getOperation().getOps<BucketOp>())
+      for (auto name : bucket.getParams().getAsRange<StringAttr>())
+        bucketOf[name] = bucket;
+    DenseSet<int64_t> changed; // places
+    for (auto task : getOperation().getOps<TaskOp>())
+      if (auto [own, other] = findPair(task);
+          own && changed.insert(task.getPlace()).second)
+        exchangeRoles(task, own, other);
     if (failed(requireChange(!changed.empty(), getOperation(),
-                             "gradient that another bucket has room for")))
+                             "gradient of a type that another bucket has")))
       signalPassFailure();
   }
 
 private:
-  /// A gradient of the task, and the address in another bucket of its place;
-  /// null if there is none.
-  std::pair<unsigned, AddressAttr> find(TaskOp task, RunOp run,
-                                        const StepIndex &index,
-                                        const BufferIndex &buffers) {
-    ArrayRef<TaskOperand> operands = index.getOperands(task);
-    for (auto [i, operand] : llvm::enumerate(operands)) {
+  /// A gradient of the task, and one of its type in another bucket of its
+  /// place; null if there is none.
+  std::pair<RoleAttr, RoleAttr> findPair(TaskOp task) {
+    for (const TaskOperand &operand : task.getBoundOperands()) {
       if (operand.role.getKind() != RoleKind::Grad)
         continue;
-      BufferAttr own = getAddress(run, operands, i).getBuffer();
-      for (auto bucket : getOperation().getOps<BucketOp>()) {
-        auto other = BufferAttr::get(&getContext(), BufferKind::Grads,
-                                     bucket.getSymName());
-        if (other != own &&
-            llvm::is_contained(bucket.getPlaces(), task.getPlace()) &&
-            *buffers.getBytes(other) >= getBytes(operand.type))
-          return {static_cast<unsigned>(i), AddressAttr::get(other, 0)};
-      }
+      auto own = StringAttr::get(&getContext(), operand.role.getName());
+      for (auto [other, bucket] : bucketOf)
+        if (bucket != bucketOf.lookup(own) &&
+            types.lookup(other) == types.lookup(own) &&
+            llvm::is_contained(bucket.getPlaces(), task.getPlace()))
+          return {operand.role,
+                  RoleAttr::get(&getContext(), RoleKind::Grad, other)};
     }
     return {};
   }
+
+  llvm::MapVector<StringAttr, BucketOp> bucketOf; // by parameter
+  DenseMap<StringAttr, Type> types;
 };
 
 } // namespace

@@ -1,6 +1,6 @@
 //===- Passes.td - Mutations: known bugs, one pass each -- -*- tablegen -*-===//
 //
-// And one pass that prints a module for an interpreter.
+// And passes that print: a module for an interpreter, addresses for a reader.
 //
 // A mutation changes a correct module the way a bug of the compiler would have
 // left it. Its description says what is wrong afterwards and which check must
@@ -181,16 +181,15 @@ def OtherMicrobatch : Pass<"mutate-other-microbatch", "::mlir::ModuleOp"> {
 def OtherParameter : Pass<"mutate-other-parameter", "::mlir::ModuleOp"> {
   let summary = "A task reads another parameter than its own";
   let description = [{
-    In one task of each place, the largest operand that can be is bound to the address of another parameter of the task that is
-    at least as large. verify-schedule must refuse it, else the comparison of gradients must fail.
+    In one task of each place, the two largest parameters of one type change places. The comparison of gradients must fail.
   }];
 }
 
 def OtherBucket : Pass<"mutate-other-bucket", "::mlir::ModuleOp"> {
   let summary = "A task adds a gradient to another bucket";
   let description = [{
-    In one task of each place, a gradient is bound to the first bytes of another bucket's gradients. verify-schedule must refuse it, else
-    the comparison of gradients must fail.
+    In one task of each place, a gradient is added to that of a parameter of the same type in another bucket. The comparison of gradients must
+    fail.
   }];
 }
 
@@ -200,14 +199,6 @@ def SkipUpdate : Pass<"mutate-skip-update", "::mlir::ModuleOp"> {
 }
 
 // Of sharded states (--zero).
-
-def ChunkOffByOne : Pass<"mutate-chunk-off-by-one", "::mlir::ModuleOp"> {
-  let summary = "A rank updates its chunk by gradients that lie beside it";
-  let description = [{
-    Chunks of gradients are taken to be one element shorter, so coordinate i of the axis begins i elements too early. verify-schedule must
-    refuse it, else the comparison of parameters must fail.
-  }];
-}
 
 def NormBeforeWait : Pass<"mutate-norm-before-wait", "::mlir::ModuleOp"> {
   let summary = "The norm is taken while a bucket is being summed";
@@ -345,6 +336,13 @@ def GathersSwapped : Pass<"mutate-gathers-swapped", "::mlir::ModuleOp"> {
 //===----------------------------------------------------------------------===//
 // Printing
 //===----------------------------------------------------------------------===//
+
+def TestPrintAddresses : Pass<"test-print-addresses", "::mlir::ModuleOp"> {
+  let summary = "Says where the state lies that runs bind";
+  let description = [{
+    Each run gets an attribute `test.addresses`: those of its task's operands that are no values.
+  }];
+}
 
 def TestPrintJson : Pass<"test-print-json", "::mlir::ModuleOp"> {
   let summary = "Prints the entry and the plan as one line of JSON";

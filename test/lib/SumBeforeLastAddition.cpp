@@ -22,10 +22,10 @@ struct SumBeforeLastAddition
     bool isChanged = false;
     for (auto schedule : getOperation().getOps<ScheduleOp>())
       for (const ScheduledSum &sum : findSums(schedule)) {
-        auto symbol = dyn_cast<FlatSymbolRefAttr>(sum.what);
         Operation *last =
-            symbol ? findLastAddition(symbol, sum.actions.front(), index)
-                   : nullptr;
+            sum.buffer.getKind() == BufferKind::Grads
+                ? findLastAddition(sum.buffer, sum.actions.front(), index)
+                : nullptr;
         if (!last)
           continue;
         for (Operation *action : sum.actions)
@@ -41,9 +41,9 @@ struct SumBeforeLastAddition
 private:
   /// Returns the last run before the sum that adds to a bucket that no other
   /// place has; null if there is none.
-  Operation *findLastAddition(FlatSymbolRefAttr symbol, Operation *sum,
+  Operation *findLastAddition(BufferAttr buffer, Operation *sum,
                               const StepIndex &index) {
-    auto bucket = getOperation().lookupSymbol<BucketOp>(symbol.getAttr());
+    auto bucket = getOperation().lookupSymbol<BucketOp>(buffer.getName());
     if (bucket.getPlaces().size() > 1)
       return nullptr;
     for (Operation *action = sum; action; action = action->getPrevNode())

@@ -9,13 +9,13 @@ using namespace mlir::pp;
 
 SmallVector<ScheduledSum> pp::findSums(ScheduleOp schedule) {
   SmallVector<ScheduledSum> sums;
-  DenseMap<Attribute, unsigned> known; // by `what`
-  DenseMap<Value, unsigned> open;      // by token
+  DenseMap<BufferAttr, unsigned> known;
+  DenseMap<Value, unsigned> open; // by token
   for (Operation &action : schedule.getBody().front()) {
     if (auto start = dyn_cast<StartOp>(action)) {
-      auto [it, isNew] = known.try_emplace(start.getWhat(), sums.size());
+      auto [it, isNew] = known.try_emplace(start.getBuffer(), sums.size());
       if (isNew)
-        sums.push_back({start.getWhat(), {}});
+        sums.push_back({start.getBuffer(), {}});
       open[start.getToken()] = it->second;
       sums[it->second].actions.push_back(&action);
     } else if (auto wait = dyn_cast<WaitOp>(action)) {

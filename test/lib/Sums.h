@@ -22,7 +22,7 @@ void erase(const ScheduledGather &gather);
 /// What a sum of a schedule is made of: a start and its wait. Those of all
 /// places with launch local.
 struct ScheduledSum {
-  Attribute what; ///< a bucket's symbol, or a role
+  BufferAttr buffer;
   SmallVector<Operation *, 2> actions;
 };
 

@@ -26,14 +26,14 @@ struct TiedNotSummed : pp::impl::TiedNotSummedBase<TiedNotSummed> {
     getOperation().walk([&](StartOp start) {
       nextChannel = std::max<int64_t>(nextChannel, start.getChannel() + 1);
     });
-    llvm::DenseMap<Attribute, BucketOp> tied;
+    llvm::StringMap<BucketOp> tied;
     for (auto bucket : getOperation().getOps<BucketOp>())
       if (bucket.getUpdatePlaces().size() > 1)
-        tied[FlatSymbolRefAttr::get(bucket.getSymNameAttr())] = bucket;
+        tied[bucket.getSymName()] = bucket;
     bool isChanged = false;
     for (auto schedule : getOperation().getOps<ScheduleOp>())
       for (const ScheduledSum &sum : findSums(schedule))
-        if (BucketOp bucket = tied.lookup(sum.what)) {
+        if (BucketOp bucket = tied.lookup(sum.buffer.getName())) {
           leaveOut(schedule, sum, bucket.getUpdatePlaces());
           isChanged = true;
         }

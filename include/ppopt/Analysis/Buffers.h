@@ -15,10 +15,8 @@ namespace mlir::pp {
 /// is a part of a buffer or lies in a slot.
 BufferAttr getWholeBuffer(RoleAttr role);
 
-/// Returns the buffer of what a pp.start names, a bucket or a role; and the
-/// buffer that receives in a sum of it.
-BufferAttr getNamedBuffer(Attribute what);
-BufferAttr getScratchBuffer(Attribute what);
+/// Returns the buffer that receives in a sum of a buffer.
+BufferAttr getScratchBuffer(BufferAttr buffer);
 
 /// Where the chunks of a bucket lie that the ranks of a place have: position
 /// first + Σ coordinate·step among those of the bucket's shard group.
@@ -72,7 +70,8 @@ public:
   explicit BufferIndex(ModuleOp module);
 
   /// Returns the address of an operand of the task in a run of it; of none that
-  /// lies in a slot. Emits an error on the run if there is none.
+  /// lies in a slot. Emits an error on the run if there is none, or if the
+  /// operand ends beyond its buffer.
   FailureOr<AddressAttr> getAddress(RunOp run, TaskOp task,
                                     const TaskOperand &operand) const;
   /// Returns what a collective works on, on a place; emits an error on it if
@@ -93,12 +92,22 @@ public:
   BucketOp getOwned(TaskOp task) const;
 
   InBucket getBucket(StringAttr param) const { return bucketOf.lookup(param); }
+  /// Returns the bucket of which a buffer has all or a chunk; null if it is of
+  /// none.
+  BucketOp getBucket(BufferAttr buffer) const;
+  /// Returns the buffer that has what the role names; null for a value, and for
+  /// the gradient of a parameter that no bucket holds.
+  BufferAttr getBuffer(RoleAttr role) const;
+  /// Returns whether an operand of a task is one chunk of a bucket.
+  bool isChunk(const TaskOperand &operand) const;
 
   /// Returns the bytes of a buffer; nothing if the module declares none such.
   /// Those of slots, temporaries, workspace and scratch are not known here.
   std::optional<int64_t> getBytes(BufferAttr buffer) const;
 
 private:
+  FailureOr<AddressAttr> findAddress(RunOp run, TaskOp task,
+                                     const TaskOperand &operand) const;
   AddressAttr getInBucket(StringAttr param, BufferKind kind,
                           StringRef state = "") const;
   void addBucket(BucketOp bucket, ArrayRef<StringRef> states);

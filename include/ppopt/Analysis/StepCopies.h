@@ -23,12 +23,13 @@ struct StepCopy {
   bool requiresGrad = false; ///< some copy is the gradient of this one
   std::string value;         ///< for people: "s0.v1", or the bucket
   BucketOp bucket;           ///< null if a task makes the value
-  Operation *op = nullptr;   ///< pp.copy or pp.copy_bucket, the first of the id
 
   /// Whether it is made once per step.
   bool isOfStep() const { return static_cast<bool>(bucket); }
   /// Whether what it brings is a value: parameters are memory.
   bool isValue() const { return !bucket || gradientOf; }
+  /// What a bucket's copy sends: its gradients or its parameters.
+  BufferAttr getBuffer() const;
   /// For people: "x3", "b0_to_1".
   std::string getName() const;
 };
@@ -42,7 +43,6 @@ public:
   Map::const_iterator begin() const { return copies.begin(); }
   Map::const_iterator end() const { return copies.end(); }
   bool empty() const { return copies.empty(); }
-  size_t size() const { return copies.size(); }
   /// Returns null if the step has no copy of that id.
   const StepCopy *find(int64_t id) const {
     auto found = copies.find(id);

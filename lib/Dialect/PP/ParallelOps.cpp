@@ -243,20 +243,6 @@ SmallVector<TaskOperand> TaskOp::getBoundOperands() {
   return operands;
 }
 
-unsigned TaskOp::getNumBoundOperands() {
-  unsigned number = getNumArguments();
-  // Runs once per run of the task: each check must be cheap.
-  auto name = StringAttr::get(getContext(), kRoleAttr);
-  ArrayAttr attributes = getResAttrsAttr();
-  for (unsigned i = 0, e = getNumResults(); i < e; ++i) {
-    auto role = attributes
-                    ? cast<DictionaryAttr>(attributes[i]).getAs<RoleAttr>(name)
-                    : RoleAttr();
-    number += !role || !mustBeTied(role.getKind());
-  }
-  return number;
-}
-
 SmallVector<TaskCollectiveAttr> TaskOp::getCollectiveList() {
   if (!getCollectives())
     return {};

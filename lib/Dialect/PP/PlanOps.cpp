@@ -251,23 +251,15 @@ LogicalResult ScheduleOp::verify() {
   return success();
 }
 
-/// Verifies that a start is of a sum, or of a bucket's parameters.
 LogicalResult StartOp::verify() {
-  if (isa<FlatSymbolRefAttr>(getWhat()))
+  if (gathersParameters())
+    return getKind() == geometry::Collective::AllGather && !getShard()
+               ? success()
+               : emitOpError("is of parameters, and no all_gather of them");
+  if (isSummed(getBuffer()))
     return success();
-  if (auto role = dyn_cast<RoleAttr>(getWhat()))
-    switch (role.getKind()) {
-    case RoleKind::Loss:
-    case RoleKind::Global:
-    case RoleKind::Norm:
-    case RoleKind::ParamRange:
-      return success();
-    default:
-      break;
-    }
   return emitOpError("is of ")
-         << getWhat() << "; it can be of a bucket, or of a role loss, global, "
-         << "norm or param_range";
+         << getBuffer() << "; it can be of grads, loss, global, norm or params";
 }
 
 /// Verifies that what is in flight has one wait, or is left to the next
@@ -348,12 +340,6 @@ LogicalResult RunOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (failed(
           verifyValues(*this, task, getValues().getTypes(), getResultTypes())))
     return failure();
-  size_t bound =
-      task.getNumBoundOperands() - getValues().size() - getNumResults();
-  if (getAddresses() && getAddresses()->size() != bound)
-    return emitOpError("has ")
-           << getAddresses()->size() << " addresses, and " << getTaskAttr()
-           << " binds " << bound << " operands beside its values";
   if (getSlots() && getSlots()->size() != getNumResults())
     return emitOpError("has ") << getSlots()->size() << " slots, and "
                                << getNumResults() << " results";

@@ -5,34 +5,24 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Returns the numbers below `count` whose roles are those of values.
-static SmallVector<unsigned>
-findValues(unsigned count, llvm::function_ref<RoleAttr(unsigned)> getRole) {
+/// Returns the numbers of the arguments or results, of `types`, without a role.
+static SmallVector<unsigned> findValues(ArrayRef<Type> types, ArrayAttr attrs) {
   SmallVector<unsigned> numbers;
-  for (unsigned i = 0; i < count; ++i)
-    if (RoleAttr role = getRole(i); role && isValue(role.getKind()))
+  // Each of many runs of a task is verified: each check must be cheap.
+  auto role =
+      attrs ? StringAttr::get(attrs.getContext(), kRoleAttr) : StringAttr();
+  for (unsigned i = 0, e = types.size(); i < e; ++i)
+    if (!attrs || !cast<DictionaryAttr>(attrs[i]).contains(role))
       numbers.push_back(i);
   return numbers;
 }
 
 SmallVector<unsigned> TaskOp::getValueArguments() {
-  return findValues(getNumArguments(),
-                    [&](unsigned i) { return getArgRole(i); });
+  return findValues(getArgumentTypes(), getArgAttrsAttr());
 }
 
 SmallVector<unsigned> TaskOp::getValueResults() {
-  return findValues(getNumResults(),
-                    [&](unsigned i) { return getResultRole(i); });
-}
-
-/// Returns the types of the arguments or results without a role.
-static SmallVector<Type> findValueTypes(ArrayRef<Type> types, ArrayAttr attrs,
-                                        StringAttr role) {
-  SmallVector<Type> values;
-  for (auto [i, type] : llvm::enumerate(types))
-    if (!attrs || !cast<DictionaryAttr>(attrs[i]).contains(role))
-      values.push_back(type);
-  return values;
+  return findValues(getResultTypes(), getResAttrsAttr());
 }
 
 /// Returns whether values of the step are those of a task, whose signature may
@@ -47,14 +37,15 @@ static bool areSame(TypeRange values, ArrayRef<Type> task) {
   });
 }
 
-/// Each of many runs of a task is verified: this looks up no role.
 LogicalResult pp::verifyValues(Operation *op, TaskOp task, TypeRange operands,
                                TypeRange results) {
-  auto role = StringAttr::get(op->getContext(), kRoleAttr);
-  SmallVector<Type> takes = findValueTypes(task.getArgumentTypes(),
-                                           task.getArgAttrsAttr(), role),
-                    makes = findValueTypes(task.getResultTypes(),
-                                           task.getResAttrsAttr(), role);
+  auto select = [](ArrayRef<Type> types, ArrayRef<unsigned> numbers) {
+    return llvm::map_to_vector(numbers, [&](unsigned i) { return types[i]; });
+  };
+  SmallVector<Type> takes = select(task.getArgumentTypes(),
+                                   task.getValueArguments()),
+                    makes =
+                        select(task.getResultTypes(), task.getValueResults());
   // Results are arguments of tasks on buffers: the last ones.
   if (makes.empty() && takes.size() >= results.size() &&
       task.getNumResults() == 0) {

@@ -107,8 +107,7 @@ void buildSchedule(TaskOp task, OpBuilder &builder) {
   RunOp::create(builder, task.getLoc(), TypeRange(),
                 FlatSymbolRefAttr::get(task.getSymNameAttr()),
                 builder.getI64IntegerAttr(0), /*chunk=*/IntegerAttr(),
-                /*values=*/ValueRange(), /*addresses=*/ArrayAttr(),
-                /*slots=*/DenseI64ArrayAttr());
+                /*values=*/ValueRange(), /*slots=*/DenseI64ArrayAttr());
 }
 
 struct FormGenerator : pp::impl::FormGeneratorBase<FormGenerator> {

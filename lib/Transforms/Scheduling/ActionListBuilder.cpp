@@ -7,6 +7,8 @@ using namespace mlir::pp;
 using ppopt::schedule::RankAction;
 
 void ActionListBuilder::add(int64_t place, Operation *op, RankAction action) {
+  if (action.kind == RankAction::Start)
+    startedOn.insert({place, action.communication});
   lists.ranks[place].push_back(std::move(action));
   ops[place].push_back(op);
 }
@@ -93,7 +95,7 @@ FailureOr<int> ActionListBuilder::getCollective(StartOp start, int64_t round) {
       index.mesh.placesOf(start.getGroup().getGeometry(), place);
   bool spansPlaces = members.size() > 1;
   auto key =
-      std::make_tuple(start.getWhat().getAsOpaquePointer(),
+      std::make_tuple(start.getBuffer().getAsOpaquePointer(),
                       start.getGroup().getAsOpaquePointer(), start.getKind(),
                       start.getShard(), spansPlaces ? -1 : place, round);
   auto [it, isNew] = collectives.try_emplace(key, 0);
@@ -101,12 +103,30 @@ FailureOr<int> ActionListBuilder::getCollective(StartOp start, int64_t round) {
     std::string text;
     llvm::raw_string_ostream(text)
         << "the " << ::ppopt::geometry::wordOf(start.getKind()) << " of "
-        << start.getWhat();
+        << start.getBuffer();
     it->second = addCommunication(
         places * places + start.getChannel(),
         std::vector<int>(members.begin(), members.end()), std::move(text));
   }
   return it->second;
+}
+
+/// Checks that a wait of a local schedule comes after all places have started
+/// their ends: the thread that waits starts them too.
+LogicalResult ActionListBuilder::checkAllStarted(WaitOp wait, int number,
+                                                 ScheduleOp schedule) {
+  if (!schedule.isLocal())
+    return success();
+  for (int64_t place : lists.communications[number].ranks)
+    if (!startedOn.contains({place, number})) {
+      InFlightDiagnostic diag = wait.emitOpError("comes before place ")
+                                << place
+                                << " starts its end; all places are one "
+                                   "process, which would wait for ever";
+      diag.attachNote(wait.getStarted().getLoc()) << "this start is waited for";
+      return diag;
+    }
+  return success();
 }
 
 LogicalResult ActionListBuilder::add(ScheduleOp schedule, int64_t round) {
@@ -116,25 +136,17 @@ LogicalResult ActionListBuilder::add(ScheduleOp schedule, int64_t round) {
     started[op->getResult(0)] = {place, communication};
     add(place, op, {RankAction::Start, communication, ""});
   };
-  auto startEnd = [&](auto end) {
-    start(end, schedule.getPlace(),
-          getTransfer(*step.getCopy(end), end.getMicrobatch().value_or(0),
-                      round));
-  };
   for (Operation &action : schedule.getBody().front()) {
     if (auto run = dyn_cast<RunOp>(action)) {
       if (failed(addRun(run)))
         return failure();
-    } else if (auto send = dyn_cast<SendOp>(action)) {
-      startEnd(send);
-    } else if (auto recv = dyn_cast<RecvOp>(action)) {
-      startEnd(recv);
-    } else if (auto copy = dyn_cast<CopyOp>(action)) {
-      addCopy(copy, *step.getCopies().find(copy.getId()),
-              copy.getMicrobatch().value_or(0), round);
-    } else if (auto copy = dyn_cast<CopyBucketOp>(action)) {
-      addCopy(copy, *step.getCopies().find(copy.getId()), /*microbatch=*/0,
-              round);
+    } else if (const StepCopy *copy = step.getCopy(&action)) {
+      int64_t microbatch = getMicrobatch(&action).value_or(0);
+      if (isa<SendOp, RecvOp>(action))
+        start(&action, schedule.getPlace(),
+              getTransfer(*copy, microbatch, round));
+      else
+        addCopy(&action, *copy, microbatch, round);
     } else if (auto collective = dyn_cast<StartOp>(action)) {
       FailureOr<int> number = getCollective(collective, round);
       if (failed(number))
@@ -144,6 +156,8 @@ LogicalResult ActionListBuilder::add(ScheduleOp schedule, int64_t round) {
       auto argument = dyn_cast<BlockArgument>(wait.getStarted());
       if (!argument) {
         auto [place, communication] = started.lookup(wait.getStarted());
+        if (failed(checkAllStarted(wait, communication, schedule)))
+          return failure();
         add(place, wait, {RankAction::Wait, communication, ""});
       } else if (auto found = carried.find(
                      {schedule.getPlace(), argument.getArgNumber()});

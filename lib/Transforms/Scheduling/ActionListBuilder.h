@@ -44,6 +44,7 @@ private:
   LogicalResult addRun(RunOp run);
   void addCopy(Operation *op, const StepCopy &copy, int64_t microbatch,
                int64_t round);
+  LogicalResult checkAllStarted(WaitOp wait, int number, ScheduleOp schedule);
   LogicalResult checkChannel(Operation *op, GroupAttr group, int64_t channel);
 
   const ScheduleIndex &index;
@@ -52,6 +53,8 @@ private:
   int64_t places;
   ::ppopt::schedule::ActionLists lists;
   SmallVector<SmallVector<Operation *>> ops; ///< by place
+  /// Which places have started which communications.
+  DenseSet<std::pair<int64_t, int>> startedOn;
   /// By the copy, the microbatch and the round.
   std::map<std::tuple<int64_t, int64_t, int64_t>, int> transfers;
   /// By the value, the group, the kind, whether it is of shards, the place if

@@ -2,8 +2,6 @@
 
 #include "BucketWaits.h"
 
-#include "llvm/ADT/StringMap.h"
-
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -11,8 +9,9 @@ namespace {
 
 class BucketWaits {
 public:
-  BucketWaits(ScheduleOp schedule, const StepIndex &index)
-      : schedule(schedule), index(index) {}
+  BucketWaits(ScheduleOp schedule, const StepIndex &index,
+              const MemoryUses &uses)
+      : schedule(schedule), index(index), uses(uses) {}
 
   void move();
 
@@ -22,27 +21,20 @@ private:
 
   ScheduleOp schedule;
   const StepIndex &index;
+  const MemoryUses &uses;
   Operation *decide = nullptr;
-  /// The first run that reads parameters of a bucket.
-  llvm::StringMap<Operation *> readers;
+  /// The first run that uses a buffer.
+  DenseMap<BufferAttr, Operation *> readers;
   SmallVector<std::pair<WaitOp, const StepCopy *>> waits;
 };
 
 } // namespace
 
 void BucketWaits::scan() {
-  llvm::StringMap<StringRef> bucketOf; // by parameter
-  for (auto bucket : schedule->getParentOfType<ModuleOp>().getOps<BucketOp>())
-    for (auto name : bucket.getParams().getAsRange<StringAttr>())
-      bucketOf[name.getValue()] = bucket.getSymName();
   for (Operation &action : schedule.getBody().front()) {
     if (auto wait = dyn_cast<WaitOp>(action)) {
       Operation *start = wait.getStarted().getDefiningOp();
-      const StepCopy *copy = nullptr;
-      if (auto send = dyn_cast_or_null<SendOp>(start))
-        copy = index.getCopy(send);
-      else if (auto recv = dyn_cast_or_null<RecvOp>(start))
-        copy = index.getCopy(recv);
+      const StepCopy *copy = start ? index.getCopy(start) : nullptr;
       if (copy && copy->isOfStep())
         waits.emplace_back(wait, copy);
       continue;
@@ -53,14 +45,8 @@ void BucketWaits::scan() {
       continue;
     if (task.getKind() == TaskKind::Decide)
       decide = run;
-    for (const TaskOperand &operand : index.getOperands(task)) {
-      StringRef name = operand.role.getName();
-      if (operand.role.getKind() == RoleKind::Param)
-        name = bucketOf.lookup(name);
-      else if (operand.role.getKind() != RoleKind::ParamRange)
-        continue;
-      readers.try_emplace(name, run);
-    }
+    for (const MemoryUse &use : uses.of(task))
+      readers.try_emplace(use.buffer, run);
   }
 }
 
@@ -71,7 +57,7 @@ Operation *BucketWaits::findReader(WaitOp wait, const StepCopy &copy) {
   if (wait.getStarted().getDefiningOp<SendOp>())
     return isGradient ? nullptr : decide; // parameters are updated after it
   if (!isGradient) {
-    Operation *reader = readers.lookup(copy.value);
+    Operation *reader = readers.lookup(copy.getBuffer());
     return reader ? reader : decide;
   }
   Operation *first = nullptr;
@@ -91,6 +77,7 @@ void BucketWaits::move() {
   }
 }
 
-void pp::moveBucketWaits(ScheduleOp schedule, const StepIndex &index) {
-  BucketWaits(schedule, index).move();
+void pp::moveBucketWaits(ScheduleOp schedule, const StepIndex &index,
+                         const MemoryUses &uses) {
+  BucketWaits(schedule, index, uses).move();
 }

@@ -15,19 +15,8 @@ struct CheckedTable {
   const ScheduleIndex &index;
 };
 
-/// A bucket, or another value that is summed over ranks, on a place.
-using OnPlace = std::pair<int64_t, Attribute>;
-
-/// Return the symbol of the bucket whose range a role names, or that a copy is
-/// of.
-inline Attribute getBucket(RoleAttr role) {
-  return FlatSymbolRefAttr::get(role.getContext(), role.getName());
-}
-
-inline Attribute getBucket(const StepCopy &copy) {
-  BucketOp bucket = copy.bucket;
-  return FlatSymbolRefAttr::get(bucket.getSymNameAttr());
-}
+/// A buffer of a place.
+using OnPlace = std::pair<int64_t, BufferAttr>;
 
 } // namespace mlir::pp
 

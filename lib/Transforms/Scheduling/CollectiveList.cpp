@@ -4,7 +4,7 @@
 
 #include "ppopt/Analysis/Shardings.h"
 
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/MapVector.h"
 
 #include <map>
 
@@ -13,10 +13,11 @@ using namespace mlir::pp;
 namespace geometry = ppopt::geometry;
 using geometry::Collective;
 
-CollectiveList::CollectiveList(ModuleOp module, PlanOp plan)
+CollectiveList::CollectiveList(ModuleOp module, PlanOp plan,
+                               const MemoryUses &uses)
     : module(module), plan(plan) {
-  addScalars(RoleKind::Global);
-  addScalars(RoleKind::Loss);
+  addScalars(BufferKind::Global, uses);
+  addScalars(BufferKind::Loss, uses);
   for (auto bucket : module.getOps<BucketOp>())
     addGradients(bucket);
   // The gradients that it is made of are complete sums.
@@ -28,7 +29,7 @@ CollectiveList::CollectiveList(ModuleOp module, PlanOp plan)
 
 /// Adds an all-reduce over some axes, and over all places if each has a part of
 /// the value, unless one rank has it all.
-void CollectiveList::add(Attribute what,
+void CollectiveList::add(BufferAttr buffer,
                          llvm::function_ref<bool(StringAttr)> isOver,
                          bool isOverPlaces) {
   Builder builder(module.getContext());
@@ -41,7 +42,7 @@ void CollectiveList::add(Attribute what,
       axes.push_back(name);
   }
   if (!axes.empty())
-    values.push_back({what,
+    values.push_back({buffer,
                       {},
                       {{Collective::AllReduce,
                         GroupAttr::get(builder.getContext(), axes, {})}}});
@@ -50,22 +51,20 @@ void CollectiveList::add(Attribute what,
 /// Each place adds its part to a scalar. The shardings of the accumulators say
 /// over which axes it is a partial sum; over microbatches tasks add up one
 /// after the other.
-void CollectiveList::addScalars(RoleKind kind) {
-  llvm::SetVector<Attribute> roles;
-  DenseMap<Attribute, DenseSet<StringAttr>> axes;
+void CollectiveList::addScalars(BufferKind kind, const MemoryUses &uses) {
+  llvm::MapVector<BufferAttr, DenseSet<StringAttr>> axes;
   for (auto task : module.getOps<TaskOp>())
-    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
-      RoleAttr role = task.getResultRole(i);
-      if (role.getKind() != kind)
+    for (const MemoryUse &use : uses.of(task)) {
+      if (use.buffer.getKind() != kind || use.access != MemoryUse::Access::Add)
         continue;
-      roles.insert(role);
-      if (auto sharding =
-              task.getResultAttrOfType<ShardingAttr>(i, kShardingAttr))
-        axes[role].insert_range(sharding.getSums());
+      DenseSet<StringAttr> &found = axes[use.buffer];
+      if (use.sharding)
+        found.insert_range(use.sharding.getSums());
     }
-  for (Attribute role : roles)
+  for (auto &[buffer, found] : axes)
     add(
-        role, [&](StringAttr axis) { return axes[role].contains(axis); },
+        buffer,
+        [&, &sums = found](StringAttr axis) { return sums.contains(axis); },
         /*isOverPlaces=*/true);
 }
 
@@ -81,7 +80,7 @@ void CollectiveList::addNorm() {
   std::string_view shardAxis = plan.getGeometry().shardAxis();
   if (isAdded)
     add(
-        RoleAttr::get(module.getContext(), RoleKind::Norm, "norm"),
+        BufferAttr::get(module.getContext(), BufferKind::Norm),
         [&](StringAttr axis) {
           return isSharded && axis == StringRef(shardAxis);
         },
@@ -107,14 +106,15 @@ void CollectiveList::addGradients(BucketOp bucket) {
   if (shard && replica && !bucket.hasShardedStates())
     levels.push_back({Collective::AllGather, shard});
   if (!levels.empty())
-    values.push_back({FlatSymbolRefAttr::get(bucket.getSymNameAttr()),
+    values.push_back({BufferAttr::get(module.getContext(), BufferKind::Grads,
+                                      bucket.getSymName()),
                       SmallVector<int64_t>(bucket.getUpdatePlaces()), levels});
 }
 
 void CollectiveList::addGathers(BucketOp bucket) {
   if (bucket.hasShardedStates() && !bucket.hasShardedParams())
-    values.push_back({RoleAttr::get(module.getContext(), RoleKind::ParamRange,
-                                    bucket.getSymName()),
+    values.push_back({BufferAttr::get(module.getContext(), BufferKind::Params,
+                                      bucket.getSymName()),
                       SmallVector<int64_t>(bucket.getUpdatePlaces()),
                       {{Collective::AllGather, bucket.getShardGroupAttr()}}});
 }
@@ -131,7 +131,8 @@ void CollectiveList::numberChannels() {
       next = std::max(next, collective.getChannel() + 1);
   for (RankValue &value : values)
     for (CollectiveLevel &level : value.levels) {
-      bool isFirst = &level == &value.levels.front() && !value.isGathered();
+      bool isFirst =
+          &level == &value.levels.front() && !value.is(BufferKind::Params);
       auto key = std::make_tuple(level.group.getAsOpaquePointer(),
                                  isFirst ? Collective::AllReduce : level.kind,
                                  isFirst);

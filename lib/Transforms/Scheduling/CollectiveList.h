@@ -3,9 +3,7 @@
 #ifndef PPOPT_LIB_TRANSFORMS_SCHEDULING_COLLECTIVELIST_H
 #define PPOPT_LIB_TRANSFORMS_SCHEDULING_COLLECTIVELIST_H
 
-#include "ppopt/Dialect/PP/PP.h"
-
-#include "mlir/IR/BuiltinOps.h"
+#include "ppopt/Analysis/MemoryUses.h"
 
 namespace mlir::pp {
 
@@ -20,17 +18,12 @@ struct CollectiveLevel {
 /// A buffer that runs add to and that is summed over ranks, or a bucket's
 /// parameters, of which each rank updates a chunk and which are then gathered.
 struct RankValue {
-  Attribute what; ///< a bucket's symbol, or a role
+  BufferAttr buffer;
   /// The places that take part; all if empty.
   SmallVector<int64_t> places;
   SmallVector<CollectiveLevel, 3> levels;
 
-  bool isBucket() const { return isa<SymbolRefAttr>(what); }
-  bool isScalar(RoleKind kind) const {
-    auto role = dyn_cast<RoleAttr>(what);
-    return role && role.getKind() == kind;
-  }
-  bool isGathered() const { return isScalar(RoleKind::ParamRange); }
+  bool is(BufferKind kind) const { return buffer.getKind() == kind; }
 };
 
 /// All of a module in one order: the order in which those over several places
@@ -38,15 +31,15 @@ struct RankValue {
 /// rank.
 class CollectiveList {
 public:
-  CollectiveList(ModuleOp module, PlanOp plan);
+  CollectiveList(ModuleOp module, PlanOp plan, const MemoryUses &uses);
   ArrayRef<RankValue> get() const { return values; }
 
 private:
-  void addScalars(RoleKind kind);
+  void addScalars(BufferKind kind, const MemoryUses &uses);
   void addNorm();
   void addGradients(BucketOp bucket);
   void addGathers(BucketOp bucket);
-  void add(Attribute what, llvm::function_ref<bool(StringAttr)> isOver,
+  void add(BufferAttr buffer, llvm::function_ref<bool(StringAttr)> isOver,
            bool isOverPlaces);
   void numberChannels();
 

@@ -32,86 +32,12 @@ namespace geometry = ppopt::geometry;
 
 namespace {
 
-/// The buffers that the runs of each task add to and read; a schedule has many
-/// runs of few tasks.
-class TaskSums {
-public:
-  explicit TaskSums(ModuleOp module);
-  ArrayRef<Attribute> of(RunOp run) const {
-    return added.find(run.getTaskAttr().getAttr())->second;
-  }
-  /// Returns the complete sums that the runs of a prologue read.
-  ArrayRef<Attribute> readByPrologue(RunOp run) const {
-    return readFirst.find(run.getTaskAttr().getAttr())->second;
-  }
-  /// Returns the buckets, as roles param_range, whose parameters the runs of a
-  /// task read.
-  ArrayRef<Attribute> getParams(RunOp run) const {
-    return params.find(run.getTaskAttr().getAttr())->second;
-  }
-  TaskOp getTask(RunOp run) const {
-    return tasks.lookup(run.getTaskAttr().getAttr());
-  }
-
-private:
-  DenseMap<StringAttr, TaskOp> tasks;
-  DenseMap<StringAttr, SmallVector<Attribute, 0>> added, readFirst, params;
-};
-
-RoleAttr getParamRange(MLIRContext *context, StringRef bucket) {
-  return RoleAttr::get(context, RoleKind::ParamRange, bucket);
-}
-
-TaskSums::TaskSums(ModuleOp module) {
-  // The bucket of each parameter; every place that holds it has the bucket.
-  llvm::StringMap<Attribute> bucketOf;
-  for (auto bucket : module.getOps<BucketOp>())
-    for (auto name : bucket.getParams().getAsRange<StringAttr>())
-      bucketOf[name.getValue()] =
-          FlatSymbolRefAttr::get(bucket.getSymNameAttr());
-  for (auto task : module.getOps<TaskOp>()) {
-    tasks[task.getSymNameAttr()] = task;
-    llvm::SetVector<Attribute> found;
-    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
-      RoleAttr role = task.getResultRole(i);
-      if (role.getKind() == RoleKind::Grad) {
-        if (Attribute bucket = bucketOf.lookup(role.getName()))
-          found.insert(bucket);
-      } else if (role.getKind() == RoleKind::GradRange) {
-        found.insert(FlatSymbolRefAttr::get(role.getContext(), role.getName()));
-      } else if (role.getKind() == RoleKind::Loss ||
-                 role.getKind() == RoleKind::Global ||
-                 role.getKind() == RoleKind::Norm) {
-        found.insert(role);
-      }
-    }
-    added[task.getSymNameAttr()].assign(found.begin(), found.end());
-    llvm::SetVector<Attribute> read;
-    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
-      RoleAttr role = task.getArgRole(i);
-      if (role.getKind() == RoleKind::ParamRange)
-        read.insert(role);
-      else if (auto bucket = llvm::dyn_cast_or_null<FlatSymbolRefAttr>(
-                   bucketOf.lookup(role.getName()));
-               bucket && role.getKind() == RoleKind::Param)
-        read.insert(getParamRange(role.getContext(), bucket.getValue()));
-    }
-    params[task.getSymNameAttr()].assign(read.begin(), read.end());
-    SmallVector<Attribute, 0> &first = readFirst[task.getSymNameAttr()];
-    if (task.getKind() == TaskKind::Prologue)
-      for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
-        if (RoleAttr role = task.getArgRole(i);
-            role.getKind() == RoleKind::Global && !found.contains(role))
-          first.push_back(role);
-  }
-}
-
 /// Inserts starts and waits into one schedule.
 class CollectiveInserter {
 public:
-  CollectiveInserter(ScheduleOp schedule, const TaskSums &tasks,
+  CollectiveInserter(ScheduleOp schedule, const MemoryUses &uses,
                      const StepIndex &index, const geometry::Mesh &mesh)
-      : schedule(schedule), tasks(tasks), index(index), mesh(mesh),
+      : schedule(schedule), uses(uses), index(index), mesh(mesh),
         builder(schedule) {}
 
   void run(ArrayRef<RankValue> values);
@@ -134,6 +60,7 @@ private:
   };
 
   void scan();
+  void scan(RunOp run);
   void select(ArrayRef<RankValue> values);
   void orderStarts();
   Operation *getReader(const RankValue &value) const;
@@ -154,17 +81,17 @@ private:
   }
 
   ScheduleOp schedule;
-  const TaskSums &tasks;
+  const MemoryUses &uses;
   const StepIndex &index;
   const geometry::Mesh &mesh;
   OpBuilder builder;
   /// The last run that adds to each buffer.
-  DenseMap<Attribute, Operation *> lastAdd;
+  DenseMap<BufferAttr, Operation *> lastAdd;
   /// The first prologue that reads a count, if one does.
-  DenseMap<Attribute, Operation *> nestedReader;
+  DenseMap<BufferAttr, Operation *> nestedReader;
   /// The first action that reads the parameters of a bucket, and the run that
   /// updates them.
-  DenseMap<Attribute, Operation *> paramReader, update;
+  DenseMap<BufferAttr, Operation *> paramReader, update;
   DenseMap<Operation *, unsigned> positions;
   Operation *zero = nullptr, *decide = nullptr;
   /// The last prologue, or the zeroing.
@@ -176,44 +103,51 @@ private:
   SmallVector<Open> open;
 };
 
+static void setFirst(Operation *&first, Operation *action) {
+  if (!first)
+    first = action;
+}
+
+void CollectiveInserter::scan(RunOp run) {
+  TaskOp task = index.getTask(run);
+  TaskKind kind = task.getKind();
+  for (const MemoryUse &use : uses.of(task)) {
+    BufferKind of = use.buffer.getKind();
+    if (use.access == MemoryUse::Access::Add)
+      lastAdd[use.buffer] = run;
+    else if (of == BufferKind::Global && kind == TaskKind::Prologue)
+      nestedReader.try_emplace(use.buffer, run);
+    if (of != BufferKind::Params)
+      continue;
+    paramReader.try_emplace(use.buffer, run);
+    if (use.access == MemoryUse::Access::Update)
+      update[use.buffer] = run;
+  }
+  if (kind == TaskKind::Decide)
+    setFirst(decide, run);
+  if (kind == TaskKind::Norm || kind == TaskKind::Decide ||
+      kind == TaskKind::Update)
+    setFirst(bucketReader, run);
+  if (kind == TaskKind::Prologue)
+    prologue = run;
+  else
+    setFirst(globalReader, run);
+}
+
 /// Finds the actions after and before which starts and waits are inserted.
 void CollectiveInserter::scan() {
-  auto setFirst = [](Operation *&first, Operation *action) {
-    if (!first)
-      first = action;
-  };
   for (Operation &action : schedule.getBody().front()) {
     positions[&action] = positions.size();
     if (isa<ZeroOp>(action)) {
       setFirst(zero, &action);
       prologue = &action;
     }
-    if (auto send = dyn_cast<SendOp>(action))
-      if (const StepCopy *copy = index.getCopy(send); copy && !copy->isValue())
-        paramReader.try_emplace(getParamRange(send.getContext(), copy->value),
-                                send);
-    auto run = dyn_cast<RunOp>(action);
-    if (!run)
-      continue;
-    TaskKind kind = tasks.getTask(run).getKind();
-    for (Attribute what : tasks.of(run))
-      lastAdd[what] = run;
-    for (Attribute what : tasks.readByPrologue(run))
-      nestedReader.try_emplace(what, run);
-    for (Attribute what : tasks.getParams(run)) {
-      paramReader.try_emplace(what, run);
-      if (kind == TaskKind::Update)
-        update[what] = run;
-    }
-    if (kind == TaskKind::Decide)
-      setFirst(decide, run);
-    if (kind == TaskKind::Norm || kind == TaskKind::Decide ||
-        kind == TaskKind::Update)
-      setFirst(bucketReader, run);
-    if (kind == TaskKind::Prologue)
-      prologue = run;
-    else
-      setFirst(globalReader, run);
+    if (isa<SendOp>(action))
+      if (const StepCopy *copy = index.getCopy(&action);
+          copy && !copy->isValue())
+        paramReader.try_emplace(copy->getBuffer(), &action);
+    if (auto run = dyn_cast<RunOp>(action))
+      scan(run);
   }
 }
 
@@ -222,20 +156,22 @@ void CollectiveInserter::scan() {
 /// zeroing, and the others, which are not urgent, after the prologues.
 void CollectiveInserter::select(ArrayRef<RankValue> values) {
   for (const RankValue &value : values) {
-    bool isOfTraining = value.isBucket() || value.isScalar(RoleKind::Norm);
-    if (schedule.getEvaluation() && isOfTraining)
+    bool isOfTraining =
+        !value.is(BufferKind::Global) && !value.is(BufferKind::Loss);
+    bool isGathered = value.is(BufferKind::Params);
+    if (schedule.getEvaluation() && isOfTraining && !isGathered)
       continue;
     if (!value.places.empty() && llvm::none_of(value.places, [&](int64_t p) {
           return schedule.isOf(p);
         }))
       continue;
-    if (value.isGathered()) {
+    if (isGathered) {
       gathered.push_back(&value);
       continue;
     }
-    Operation *after = lastAdd.lookup(value.what);
+    Operation *after = lastAdd.lookup(value.buffer);
     if (!after)
-      after = value.isScalar(RoleKind::Global) ? zero : prologue;
+      after = value.is(BufferKind::Global) ? zero : prologue;
     pending.push_back({&value, after, after ? positions.lookup(after) : 0});
   }
 }
@@ -272,10 +208,10 @@ void CollectiveInserter::orderStarts() {
 /// Returns the action that needs the complete sum; null if only the end of the
 /// list does.
 Operation *CollectiveInserter::getReader(const RankValue &value) const {
-  if (value.isBucket())
+  if (value.is(BufferKind::Grads))
     return bucketReader;
-  if (value.isScalar(RoleKind::Global)) {
-    Operation *nested = nestedReader.lookup(value.what);
+  if (value.is(BufferKind::Global)) {
+    Operation *nested = nestedReader.lookup(value.buffer);
     return nested ? nested : globalReader;
   }
   return decide; // null in evaluation
@@ -304,7 +240,7 @@ Value CollectiveInserter::createStart(Location loc, const RankValue &value,
   const CollectiveLevel &each = value.levels[level];
   return StartOp::create(
       builder, loc, CollectiveAttr::get(builder.getContext(), each.kind),
-      each.group, each.channel, value.what, each.isOfShard, place);
+      each.group, each.channel, value.buffer, each.isOfShard, place);
 }
 
 void CollectiveInserter::insert(const Pending &each) {
@@ -400,11 +336,11 @@ void CollectiveInserter::gather() {
   SmallVector<Value> inFlight;
   for (const RankValue *value : gathered) {
     if (!schedule.getEvaluation()) {
-      Operation *updated = update.lookup(value->what);
+      Operation *updated = update.lookup(value->buffer);
       builder.setInsertionPointAfter(updated);
       inFlight.push_back(createStart(updated->getLoc(), *value, /*level=*/0));
     }
-    setBefore(paramReader.lookup(value->what));
+    setBefore(paramReader.lookup(value->buffer));
     createWait(body.addArgument(type, schedule.getLoc()));
   }
   builder.setInsertionPointToEnd(&body);
@@ -435,14 +371,14 @@ struct InsertCollectives : pp::impl::InsertCollectivesBase<InsertCollectives> {
     FailureOr<PlanOp> plan = findPlan(getOperation());
     if (failed(plan))
       return signalPassFailure();
-    CollectiveList values(getOperation(), *plan);
+    MemoryUses uses(getOperation(), BufferIndex(getOperation()));
+    CollectiveList values(getOperation(), *plan, uses);
     if (values.get().empty())
       return;
-    TaskSums tasks(getOperation());
     geometry::Mesh mesh = plan->getGeometry();
     StepIndex index(getOperation());
     for (auto schedule : getOperation().getOps<ScheduleOp>())
-      CollectiveInserter(schedule, tasks, index, mesh).run(values.get());
+      CollectiveInserter(schedule, uses, index, mesh).run(values.get());
   }
 };
 

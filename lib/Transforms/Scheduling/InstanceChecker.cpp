@@ -21,26 +21,26 @@ InstanceChecker::InstanceChecker(CheckedTable table) : table(table) {
 void InstanceChecker::add(Region &region, bool isPerMicrobatch) {
   for (Operation &op : region.getOps()) {
     if (auto call = dyn_cast<CallOp>(op))
-      calls[call.getTaskAttr().getAttr()] = {call, isPerMicrobatch};
-    else if (auto copy = dyn_cast<CopyOp>(op))
-      copies[copy.getId()] = {copy, isPerMicrobatch};
+      calls[call.getTaskAttr().getAttr()] = {
+          call, isPerMicrobatch,
+          countChunks(table.index.step.getTask(call.getTaskAttr()))};
     else
-      copies[cast<CopyBucketOp>(op).getId()] = {&op, isPerMicrobatch};
+      copies[*getCopyId(&op)] = {&op, isPerMicrobatch};
   }
 }
 
-/// Returns on how many chunks a task is to run, one by one; 0 if it runs on
+/// Returns on how many chunks a task is to run, one by one; 1 if it runs on
 /// none, or on those of its rank.
 int64_t InstanceChecker::countChunks(TaskOp task) {
   const ScheduleIndex &index = table.index;
-  for (const TaskOperand &operand : index.step.getOperands(task))
-    if (index.isChunk(operand)) {
-      BucketOp bucket = index.buckets.lookup(getBucket(operand.role));
+  for (const MemoryUse &use : index.uses.of(task))
+    if (use.isChunk) {
+      BucketOp bucket = index.buffers.getBucket(use.buffer);
       if (bucket.hasShardedStates())
-        return 0;
+        return 1;
       return bucket.getChunks(index.mesh) / bucket.getUpdatePlaces().size();
     }
-  return 0;
+  return 1;
 }
 
 LogicalResult InstanceChecker::checkNumber(Operation *action, StringRef verb,
@@ -53,16 +53,16 @@ LogicalResult InstanceChecker::checkNumber(Operation *action, StringRef verb,
          << " microbatch " << microbatch << " of " << end;
 }
 
-LogicalResult InstanceChecker::checkChunk(RunOp run, TaskOp task) {
-  int64_t chunks = countChunks(task);
+LogicalResult InstanceChecker::checkChunk(RunOp run, const Part &part) {
   std::optional<int64_t> chunk = run.getChunk();
-  if (chunk && chunks <= 1)
+  if (chunk && part.chunks == 1)
     return run.emitOpError("runs chunk ")
            << *chunk << ", and the task is to run once";
-  if (chunks > 1 && !chunk)
-    return run.emitOpError("does not say on which of ") << chunks << " chunks";
-  if (chunk && (*chunk < 0 || *chunk >= chunks))
-    return run.emitOpError("runs chunk ") << *chunk << " of " << chunks;
+  if (part.chunks > 1 && !chunk)
+    return run.emitOpError("does not say on which of ")
+           << part.chunks << " chunks";
+  if (chunk && (*chunk < 0 || *chunk >= part.chunks))
+    return run.emitOpError("runs chunk ") << *chunk << " of " << part.chunks;
   return success();
 }
 
@@ -122,7 +122,7 @@ LogicalResult InstanceChecker::check(RunOp run) {
   auto call = cast<CallOp>(part.op);
   int64_t microbatch = run.getMicrobatch();
   if (failed(checkNumber(run, "runs", part, microbatch)) ||
-      failed(checkChunk(run, task)) ||
+      failed(checkChunk(run, part)) ||
       failed(checkOnce(run, run.getChunk() ? "runs this chunk of" : "runs",
                        part, End::Both, microbatch,
                        run.getChunk().value_or(0))))
@@ -134,76 +134,73 @@ LogicalResult InstanceChecker::check(RunOp run) {
   return success();
 }
 
-FailureOr<InstanceChecker::Part> InstanceChecker::findCopy(Operation *action,
-                                                           int64_t id) {
-  Part part = copies.lookup(id);
-  if (part.op)
-    return part;
-  return action->emitOpError("is of copy ")
-             << id << ", which the step does not make in "
-             << (table.schedule.getEvaluation() ? "an evaluation" : "training"),
-         failure();
+/// Checks that what an action sends, brings, or does as a whole is what the
+/// step's copy does.
+LogicalResult InstanceChecker::checkIsSame(Operation *action, const Part &part,
+                                           End end) {
+  if (end == End::Both) {
+    bool isSame = action->getName() == part.op->getName() &&
+                  action->getResultTypes() == part.op->getResultTypes();
+    for (StringRef name : {"bucket", "from", "to", "gradient_of"})
+      isSame = isSame && action->getAttr(name) == part.op->getAttr(name);
+    return isSame ? success()
+                  : action->emitOpError("is not as the step's copy ")
+                        << *getCopyId(action);
+  }
+  if (end == End::Send)
+    return action->getNumOperands() == part.op->getNumOperands() ? success()
+           : part.op->getNumOperands()
+               ? action->emitOpError("sends no value")
+               : action->emitOpError(
+                     "sends a value, and the copy is of a bucket");
+  auto future = dyn_cast<FutureType>(action->getResult(0).getType());
+  TypeRange expected = part.op->getResultTypes();
+  if (future ? llvm::equal(expected, ArrayRef<Type>(future.getValue()))
+             : expected.empty())
+    return success();
+  InFlightDiagnostic diag = action->emitOpError("receives ");
+  if (future)
+    diag << "a value of " << future.getValue();
+  else
+    diag << "no value";
+  diag << ", and the copy brings ";
+  if (expected.empty())
+    return diag << "parameters to their buffer";
+  return diag << expected.front();
 }
 
 /// Checks an end of a copy, which its place has to `verb`.
-LogicalResult InstanceChecker::checkEnd(Operation *action, StringRef verb,
-                                        const Part &part, End end,
-                                        std::optional<int64_t> microbatch) {
+LogicalResult InstanceChecker::check(Operation *action, StringRef verb,
+                                     End end) {
+  auto &[schedule, index] = table;
+  Part part = copies.lookup(*getCopyId(action));
+  if (!part.op)
+    return action->emitOpError("is of copy ")
+           << *getCopyId(action) << ", which the step does not make in "
+           << (schedule.getEvaluation() ? "an evaluation" : "training");
+  std::optional<int64_t> microbatch = getMicrobatch(action);
   if (microbatch.has_value() != part.isPerMicrobatch)
     return action->emitOpError(part.isPerMicrobatch
                                    ? "does not say of which microbatch"
                                    : "says a microbatch, and the copy is made "
                                      "once per step");
-  if (end != End::Both) {
-    const StepCopy *copy = table.index.step.getCopies().find(
-        cast<IntegerAttr>(action->getAttr("copy")).getInt());
-    int64_t place = end == End::Send ? copy->from : copy->to;
-    if (!table.schedule.isOf(place))
-      return action->emitOpError("stands on place ")
-             << table.schedule.getPlace() << ", but place " << place << " "
-             << verb << " it";
-  }
-  if (microbatch && failed(checkNumber(action, verb, part, *microbatch)))
+  const StepCopy &copy = *index.step.getCopy(action);
+  int64_t place = end == End::Send ? copy.from : copy.to;
+  if (end != End::Both && !schedule.isOf(place))
+    return action->emitOpError("stands on place ")
+           << schedule.getPlace() << ", but place " << place << " " << verb
+           << " it";
+  if ((microbatch && failed(checkNumber(action, verb, part, *microbatch))) ||
+      failed(checkOnce(action, verb, part, end, microbatch.value_or(0))) ||
+      failed(checkIsSame(action, part, end)))
     return failure();
-  return checkOnce(action, verb, part, end, microbatch.value_or(0));
-}
-
-LogicalResult InstanceChecker::check(SendOp send) {
-  FailureOr<Part> part = findCopy(send, send.getCopy());
-  if (failed(part) ||
-      failed(checkEnd(send, "sends", *part, End::Send, send.getMicrobatch())))
+  int64_t instance = microbatch.value_or(-1);
+  if (end != End::Receive &&
+      failed(checkOperands(action, action->getOperands(),
+                           part.op->getOperands(), instance)))
     return failure();
-  auto copy = dyn_cast<CopyOp>(part->op);
-  if (static_cast<bool>(copy) != static_cast<bool>(send.getValue()))
-    return send.emitOpError(
-        copy ? "sends no value" : "sends a value, and the copy is of a bucket");
-  return copy ? checkOperands(send, send.getValue(), copy.getX(),
-                              *send.getMicrobatch())
-              : success();
-}
-
-LogicalResult InstanceChecker::check(RecvOp recv) {
-  FailureOr<Part> part = findCopy(recv, recv.getCopy());
-  if (failed(part) || failed(checkEnd(recv, "receives", *part, End::Receive,
-                                      recv.getMicrobatch())))
-    return failure();
-  auto future = dyn_cast<FutureType>(recv.getStarted().getType());
-  Type found = future ? Type(future.getValue()) : Type();
-  Type expected =
-      part->op->getNumResults() ? part->op->getResult(0).getType() : Type();
-  if (found != expected) {
-    InFlightDiagnostic diag = recv.emitOpError("receives ");
-    diag << (found ? "a value of " : "no value");
-    if (found)
-      diag << found;
-    diag << ", and the copy brings ";
-    if (expected)
-      return diag << expected;
-    return diag << "parameters to their buffer";
-  }
-  if (future)
-    note(recv.getStarted(), part->op->getResults(),
-         recv.getMicrobatch() ? *recv.getMicrobatch() : -1);
+  if (end != End::Send && part.op->getNumResults())
+    note(action->getResults(), part.op->getResults(), instance);
   return success();
 }
 
@@ -212,46 +209,22 @@ void InstanceChecker::finish(WaitOp wait) {
     instances[wait.getValue()] = instances.lookup(wait.getStarted());
 }
 
-LogicalResult InstanceChecker::check(CopyOp copy) {
-  FailureOr<Part> part = findCopy(copy, copy.getId());
-  if (failed(part) ||
-      failed(checkEnd(copy, "copies", *part, End::Both, copy.getMicrobatch())))
-    return failure();
-  auto of = dyn_cast<CopyOp>(part->op);
-  if (!of || of.getFrom() != copy.getFrom() || of.getTo() != copy.getTo() ||
-      of.getGradientOf() != copy.getGradientOf())
-    return copy.emitOpError("is not as the step's copy ") << copy.getId();
-  if (failed(
-          checkOperands(copy, copy.getX(), of.getX(), *copy.getMicrobatch())))
-    return failure();
-  note(copy.getResult(), of.getResult(), *copy.getMicrobatch());
-  return success();
-}
-
-LogicalResult InstanceChecker::check(CopyBucketOp copy) {
-  FailureOr<Part> part = findCopy(copy, copy.getId());
-  if (failed(part) ||
-      failed(checkEnd(copy, "copies", *part, End::Both, std::nullopt)))
-    return failure();
-  auto of = dyn_cast<CopyBucketOp>(part->op);
-  if (!of || of.getBucketAttr() != copy.getBucketAttr() ||
-      of.getFrom() != copy.getFrom() || of.getTo() != copy.getTo() ||
-      of.getGradientOf() != copy.getGradientOf() ||
-      of->getResultTypes() != copy->getResultTypes())
-    return copy.emitOpError("is not as the step's copy ") << copy.getId();
-  note(copy->getResults(), of->getResults(), -1);
-  return success();
-}
-
-/// Checks that one end of a copy is made of each microbatch.
+/// Checks that one end of a copy, or a run, is made of each microbatch.
 LogicalResult InstanceChecker::checkAll(const Part &part, End end,
                                         StringRef verb) {
   for (int64_t i = 0, e = count(part); i < e; ++i)
-    if (!done.count({part.op, end, i, 0})) {
-      InFlightDiagnostic diag = table.schedule.emitOpError("never ")
-                                << verb << " this copy";
-      if (part.isPerMicrobatch)
+    for (int64_t chunk = 0; chunk < part.chunks; ++chunk) {
+      if (done.count({part.op, end, i, chunk}))
+        continue;
+      InFlightDiagnostic diag = table.schedule.emitOpError("never ") << verb;
+      if (auto call = dyn_cast<CallOp>(part.op))
+        diag << " " << call.getTaskAttr() << " on microbatch " << i;
+      else
+        diag << " copy " << *getCopyId(part.op);
+      if (part.isPerMicrobatch && !isa<CallOp>(part.op))
         diag << " of microbatch " << i;
+      if (part.chunks > 1)
+        diag << ", chunk " << chunk;
       diag.attachNote(part.op->getLoc()) << "the step has it";
       return diag;
     }
@@ -262,19 +235,9 @@ LogicalResult InstanceChecker::checkComplete() {
   auto &[schedule, index] = table;
   for (auto &[name, part] : calls) {
     TaskOp task = index.step.getTask(cast<CallOp>(part.op).getTaskAttr());
-    if (!schedule.isOf(task.getPlace()))
-      continue;
-    int64_t chunks = std::max<int64_t>(countChunks(task), 1);
-    for (int64_t microbatch = 0; microbatch < count(part); ++microbatch)
-      for (int64_t chunk = 0; chunk < chunks; ++chunk)
-        if (!done.count({part.op, End::Both, microbatch, chunk})) {
-          InFlightDiagnostic diag = schedule.emitOpError("never runs @")
-                                    << name.getValue() << " on microbatch "
-                                    << microbatch;
-          if (chunks > 1)
-            diag << ", chunk " << chunk;
-          return diag;
-        }
+    if (schedule.isOf(task.getPlace()) &&
+        failed(checkAll(part, End::Both, "runs")))
+      return failure();
   }
   for (auto &[id, part] : copies) {
     const StepCopy *copy = index.step.getCopies().find(id);

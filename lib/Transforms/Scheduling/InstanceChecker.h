@@ -1,5 +1,4 @@
-//===- InstanceChecker.h - A schedule is an instance of the step -*- C++
-//-*-===//
+//===- InstanceChecker.h - A schedule is an instance of the step ----------===//
 
 #ifndef PPOPT_LIB_TRANSFORMS_SCHEDULING_INSTANCECHECKER_H
 #define PPOPT_LIB_TRANSFORMS_SCHEDULING_INSTANCECHECKER_H
@@ -18,20 +17,27 @@ public:
   explicit InstanceChecker(CheckedTable table);
 
   LogicalResult check(RunOp run);
-  LogicalResult check(SendOp send);
-  LogicalResult check(RecvOp recv);
-  LogicalResult check(CopyOp copy);
-  LogicalResult check(CopyBucketOp copy);
+  /// Checks an end of a copy, or both.
+  LogicalResult check(SendOp send) { return check(send, "sends", End::Send); }
+  LogicalResult check(RecvOp recv) {
+    return check(recv, "receives", End::Receive);
+  }
+  LogicalResult check(CopyOp copy) { return check(copy, "copies", End::Both); }
+  LogicalResult check(CopyBucketOp copy) {
+    return check(copy, "copies", End::Both);
+  }
   void finish(WaitOp wait);
   LogicalResult checkComplete();
 
 private:
   /// A value of the step in a microbatch; -1: once per step.
   using Instance = std::pair<Value, int64_t>;
-  /// What is done in a part of the step, as often as that is.
+  /// What is done in a part of the step, as often as that is, and on each of
+  /// the chunks that a rank goes through one by one.
   struct Part {
     Operation *op = nullptr;
     bool isPerMicrobatch = false;
+    int64_t chunks = 1;
   };
   enum class End { Both, Send, Receive };
 
@@ -40,16 +46,15 @@ private:
     return part.isPerMicrobatch ? table.index.microbatches : 1;
   }
   int64_t countChunks(TaskOp task);
+  LogicalResult check(Operation *action, StringRef verb, End end);
   LogicalResult checkNumber(Operation *action, StringRef verb, const Part &part,
                             int64_t microbatch);
-  LogicalResult checkChunk(RunOp run, TaskOp task);
+  LogicalResult checkChunk(RunOp run, const Part &part);
   LogicalResult checkOnce(Operation *action, StringRef verb, const Part &part,
                           End end, int64_t microbatch, int64_t chunk = 0);
   LogicalResult checkOperands(Operation *action, ValueRange operands,
                               ValueRange expected, int64_t microbatch);
-  FailureOr<Part> findCopy(Operation *action, int64_t id);
-  LogicalResult checkEnd(Operation *action, StringRef verb, const Part &part,
-                         End end, std::optional<int64_t> microbatch);
+  LogicalResult checkIsSame(Operation *action, const Part &part, End end);
   LogicalResult checkAll(const Part &part, End end, StringRef verb);
   void note(ValueRange made, ValueRange of, int64_t microbatch);
 

@@ -34,8 +34,7 @@ static bool isOfLoss(Operation *action) {
   if (auto wait = dyn_cast<WaitOp>(action))
     action = wait.getStarted().getDefiningOp();
   auto start = dyn_cast_or_null<StartOp>(action);
-  auto role = start ? dyn_cast<RoleAttr>(start.getWhat()) : RoleAttr();
-  return role && role.getKind() == RoleKind::Loss;
+  return start && start.getBuffer().getKind() == BufferKind::Loss;
 }
 
 static void order(ScheduleOp schedule, const StepIndex &index) {

@@ -240,8 +240,9 @@ struct OverlapTransfers : pp::impl::OverlapTransfersBase<OverlapTransfers> {
                            isEvaluation ? keepForward(graph) : graph)))
         return signalPassFailure();
     }
+    MemoryUses uses(module, BufferIndex(module));
     for (auto schedule : module.getOps<ScheduleOp>())
-      moveBucketWaits(schedule, index);
+      moveBucketWaits(schedule, index, uses);
   }
 };
 

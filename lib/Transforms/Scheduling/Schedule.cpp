@@ -124,8 +124,7 @@ void PlaceBuilder::run(CallOp call, std::optional<int64_t> microbatch,
   auto run = RunOp::create(builder, index.getTask(call.getTaskAttr()).getLoc(),
                            call.getResultTypes(), call.getTaskAttr(),
                            builder.getI64IntegerAttr(microbatch.value_or(0)),
-                           chunk, operands, /*addresses=*/ArrayAttr(),
-                           /*slots=*/DenseI64ArrayAttr());
+                           chunk, operands, /*slots=*/DenseI64ArrayAttr());
   for (auto [result, made] : llvm::zip(call.getResults(), run.getResults()))
     values[{result, microbatch.value_or(-1)}] = made;
   SmallVector<CopyOp> copies;

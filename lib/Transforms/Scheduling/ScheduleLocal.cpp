@@ -60,7 +60,6 @@ void ScheduleLocal::run(CallOp call, int64_t microbatch, IRMapping &mapping,
       RunOp::create(builder, task.getLoc(), call.getResultTypes(),
                     call.getTaskAttr(), builder.getI64IntegerAttr(microbatch),
                     /*chunk=*/IntegerAttr(), operands,
-                    /*addresses=*/ArrayAttr(),
                     /*slots=*/DenseI64ArrayAttr());
   mapping.map(call.getResults(), run.getResults());
 }

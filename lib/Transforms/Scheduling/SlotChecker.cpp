@@ -43,8 +43,7 @@ LogicalResult SlotChecker::checkWrite(Operation *action, Value holder,
            << place << " for result "
            << cast<OpResult>(holder).getResultNumber();
   int64_t bytes = table.schedule.getSlots()[*number];
-  auto future = dyn_cast<FutureType>(holder.getType());
-  int64_t needed = getBytes(future ? future.getValue() : holder.getType());
+  int64_t needed = getBytes(getValueType(holder));
   if (needed > bytes)
     return action->emitOpError("writes ")
            << needed << " bytes to slot " << *number << " of " << bytes;

@@ -35,7 +35,7 @@ SmallVector<Value> pp::getHolders(Operation *action) {
   return {};
 }
 
-static Type getValueType(Value holder) {
+Type pp::getValueType(Value holder) {
   auto future = dyn_cast<FutureType>(holder.getType());
   return future ? future.getValue() : holder.getType();
 }

@@ -2,6 +2,8 @@
 
 #include "ppopt/Transforms/Scheduling/StepIndex.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -12,41 +14,44 @@ StepIndex::StepIndex(ModuleOp module) : copies(module) {
   }
 }
 
+std::optional<int64_t> pp::getCopyId(Operation *action) {
+  return llvm::TypeSwitch<Operation *, std::optional<int64_t>>(action)
+      .Case<SendOp, RecvOp>([](auto end) { return end.getCopy(); })
+      .Case<CopyOp, CopyBucketOp>([](auto copy) { return copy.getId(); })
+      .Default(std::nullopt);
+}
+
+std::optional<int64_t> pp::getMicrobatch(Operation *action) {
+  return llvm::TypeSwitch<Operation *, std::optional<int64_t>>(action)
+      .Case<RunOp, SendOp, RecvOp, CopyOp>(
+          [](auto op) { return std::optional<int64_t>(op.getMicrobatch()); })
+      .Default(std::nullopt);
+}
+
+const StepCopy *StepIndex::getCopy(Operation *action) const {
+  std::optional<int64_t> id = getCopyId(action);
+  return id ? copies.find(*id) : nullptr;
+}
+
 int64_t StepIndex::getPlace(Operation *action) const {
-  if (auto run = dyn_cast<RunOp>(action))
-    return getTask(run).getPlace();
-  if (auto start = dyn_cast<StartOp>(action))
-    return start.getPlaceOfStart();
-  if (auto copy = dyn_cast<CopyOp>(action))
-    return copy.getTo();
-  if (auto copy = dyn_cast<CopyBucketOp>(action))
-    return copy.getTo();
   if (auto wait = dyn_cast<WaitOp>(action))
     if (Operation *start = wait.getStarted().getDefiningOp())
       return getPlace(start);
-  return cast<ScheduleOp>(action->getParentOp()).getPlace();
+  return llvm::TypeSwitch<Operation *, int64_t>(action)
+      .Case([&](RunOp run) { return getTask(run).getPlace(); })
+      .Case([](StartOp start) { return start.getPlaceOfStart(); })
+      .Case<CopyOp, CopyBucketOp>([](auto copy) { return copy.getTo(); })
+      .Default([](Operation *other) {
+        return cast<ScheduleOp>(other->getParentOp()).getPlace();
+      });
 }
 
 LogicalResult pp::checkCopies(ModuleOp module, const StepIndex &index) {
-  auto check = [&](Operation &action, int64_t copy) -> LogicalResult {
-    if (index.getCopies().find(copy))
-      return success();
-    return action.emitOpError("is of copy ")
-           << copy << ", which the step does not make";
-  };
   for (auto schedule : module.getOps<ScheduleOp>())
-    for (Operation &action : schedule.getBody().front()) {
-      LogicalResult result = success();
-      if (auto send = dyn_cast<SendOp>(action))
-        result = check(action, send.getCopy());
-      else if (auto recv = dyn_cast<RecvOp>(action))
-        result = check(action, recv.getCopy());
-      else if (auto copy = dyn_cast<CopyOp>(action))
-        result = check(action, copy.getId());
-      else if (auto copy = dyn_cast<CopyBucketOp>(action))
-        result = check(action, copy.getId());
-      if (failed(result))
-        return failure();
-    }
+    for (Operation &action : schedule.getBody().front())
+      if (std::optional<int64_t> id = getCopyId(&action);
+          id && !index.getCopies().find(*id))
+        return action.emitOpError("is of copy ")
+               << *id << ", which the step does not make";
   return success();
 }

@@ -4,13 +4,10 @@
 // each place, or of all places, once and checks each action with:
 //
 //   InstanceChecker  the table is an instance of pp.step
-//   BindingChecker   runs have the addresses of what they bind
 //   SlotChecker      values are read from slots that hold them
-//   SumChecker       sums over ranks are complete when they are read
-//   DecisionChecker  what a place decides is read after it is decided
-//   LoanChecker      borrowed parameters come before they are read or updated
-//   ParameterChecker  sharded parameters are gathered when they are read
-//   OtherEndsChecker  waits of one process come after all ends have started
+//   FlightChecker    nothing touches memory that is in flight
+//   PartsChecker     what ranks have parts of is complete when it is read
+//   ArrivalChecker   what a step fills anew is read after it is filled
 //
 // Then ProgressProof checks the tables of all places together. It expands runs
 // by the signatures of tasks, which must list what the bodies make. MLIR's
@@ -18,15 +15,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BindingChecker.h"
-#include "DecisionChecker.h"
+#include "ArrivalChecker.h"
+#include "FlightChecker.h"
 #include "InstanceChecker.h"
-#include "LoanChecker.h"
-#include "OtherEndsChecker.h"
-#include "ParameterChecker.h"
+#include "PartsChecker.h"
 #include "ProgressProof.h"
 #include "SlotChecker.h"
-#include "SumChecker.h"
 
 #include "ppopt/Analysis/TaskCollectives.h"
 #include "ppopt/Transforms/Model/Entry.h"
@@ -88,9 +82,8 @@ LogicalResult checkIsLocal(ArrayRef<ScheduleOp> schedules) {
 class TableWalk {
 public:
   explicit TableWalk(CheckedTable table)
-      : table(table), instances(table), bindings(table), slots(table),
-        sums(table), decisions(table), loans(table), parameters(table),
-        otherEnds(table) {}
+      : table(table), instances(table), slots(table), flights(table),
+        parts(table), arrivals(table) {}
 
   LogicalResult check();
 
@@ -104,54 +97,51 @@ private:
   LogicalResult check(StartOp start);
   LogicalResult check(WaitOp wait);
   LogicalResult checkSendOfBucket(Operation *send, const StepCopy &copy);
-  LogicalResult finish(WaitOp wait, StartOp start);
-  LogicalResult checkComplete();
-  template <typename OpT> const StepCopy &getCopy(OpT end) {
-    return *table.index.step.getCopy(end);
+  const StepCopy &getCopy(Operation *action) {
+    return *table.index.step.getCopy(action);
   }
 
   CheckedTable table;
   InstanceChecker instances;
-  BindingChecker bindings;
   SlotChecker slots;
-  SumChecker sums;
-  DecisionChecker decisions;
-  LoanChecker loans;
-  ParameterChecker parameters;
-  OtherEndsChecker otherEnds;
+  FlightChecker flights;
+  PartsChecker parts;
+  ArrivalChecker arrivals;
 };
 
 LogicalResult TableWalk::check(RunOp run) {
-  return success(
-      succeeded(instances.check(run)) && succeeded(bindings.check(run)) &&
-      succeeded(sums.check(run)) && succeeded(decisions.check(run)) &&
-      succeeded(loans.check(run)) && succeeded(parameters.check(run)) &&
-      succeeded(slots.check(run)));
+  return success(succeeded(instances.check(run)) &&
+                 succeeded(flights.check(run)) && succeeded(parts.check(run)) &&
+                 succeeded(arrivals.check(run)) && succeeded(slots.check(run)));
 }
 
-/// Checks the sending of a bucket's parameters or gradients.
 LogicalResult TableWalk::checkSendOfBucket(Operation *send,
                                            const StepCopy &copy) {
-  if (copy.gradientOf) {
-    sums.take(send, copy);
-    return success();
-  }
-  if (failed(parameters.check(send, copy)))
+  if (failed(parts.checkSend(send, copy)))
     return failure();
-  loans.start(send, copy);
-  return loans.checkSend(send, copy);
+  return copy.gradientOf ? success() : arrivals.checkSend(send, copy);
 }
 
 LogicalResult TableWalk::check(SendOp send) {
   if (failed(instances.check(send)) || failed(slots.check(send)))
     return failure();
   const StepCopy &copy = getCopy(send);
-  return copy.isOfStep() ? checkSendOfBucket(send, copy) : success();
+  if (!copy.isOfStep())
+    return success();
+  return success(
+      succeeded(checkSendOfBucket(send, copy)) &&
+      succeeded(flights.start(send.getToken(), {copy.from, copy.getBuffer()},
+                              /*writes=*/false)));
 }
 
 LogicalResult TableWalk::check(RecvOp recv) {
-  return success(succeeded(instances.check(recv)) &&
-                 succeeded(slots.check(recv)));
+  if (failed(instances.check(recv)) || failed(slots.check(recv)))
+    return failure();
+  const StepCopy &copy = getCopy(recv);
+  return copy.isValue()
+             ? success()
+             : flights.start(recv.getStarted(), {copy.to, copy.getBuffer()},
+                             /*writes=*/true);
 }
 
 LogicalResult TableWalk::check(CopyOp copy) {
@@ -162,58 +152,38 @@ LogicalResult TableWalk::check(CopyOp copy) {
 LogicalResult TableWalk::check(CopyBucketOp op) {
   if (failed(instances.check(op)))
     return failure();
-  const StepCopy &copy = *table.index.step.getCopies().find(op.getId());
+  const StepCopy &copy = getCopy(op);
   if (failed(checkSendOfBucket(op, copy)) || failed(slots.check(op)))
     return failure();
-  if (!copy.isValue()) {
-    loans.finish(copy);
-    loans.receive(copy);
-  }
+  if (!copy.isValue())
+    arrivals.receive(copy);
   return success();
 }
 
 LogicalResult TableWalk::check(StartOp start) {
-  if (failed(start.gathersParameters() ? parameters.check(start)
-                                       : sums.check(start)) ||
-      failed(table.index.operandBuffers.getOperand(start,
-                                                   start.getPlaceOfStart())))
-    return failure();
-  otherEnds.start(start);
-  return success();
-}
-
-LogicalResult TableWalk::finish(WaitOp wait, StartOp start) {
-  if (!wait.isCarried() && failed(otherEnds.check(wait, start)))
-    return failure();
-  if (start.gathersParameters())
-    return parameters.finish(start, wait);
-  sums.finish(start, wait);
-  return success();
+  int64_t place = start.getPlaceOfStart();
+  return success(
+      succeeded(flights.start(start.getToken(), {place, start.getBuffer()},
+                              /*writes=*/true)) &&
+      succeeded(parts.check(start)) &&
+      succeeded(table.index.buffers.getOperand(start, place)));
 }
 
 LogicalResult TableWalk::check(WaitOp wait) {
-  if (auto argument = dyn_cast<BlockArgument>(wait.getStarted())) {
-    StartOp start = table.index.getCarried(table.schedule.getPlace(),
-                                           argument.getArgNumber());
-    if (start && parameters.isOfShards(start))
-      return finish(wait, start);
-    return wait.emitOpError("waits for token ")
-           << argument.getArgNumber()
-           << " of the step before, and no step of this place leaves a gather "
-              "of parameters in flight as that";
-  }
+  flights.finish(wait);
+  auto argument = dyn_cast<BlockArgument>(wait.getStarted());
   Operation *action = wait.getStarted().getDefiningOp();
-  if (auto start = dyn_cast<StartOp>(action))
-    return finish(wait, start);
-  if (auto recv = dyn_cast<RecvOp>(action)) {
-    if (const StepCopy &copy = getCopy(recv); !copy.isValue())
-      loans.receive(copy);
-  } else if (auto send = dyn_cast<SendOp>(action)) {
-    if (const StepCopy &copy = getCopy(send); !copy.isValue())
-      loans.finish(copy);
-  } else {
-    return wait.emitOpError("waits for nothing");
+  if (argument)
+    action = table.index.getCarried(table.schedule.getPlace(),
+                                    argument.getArgNumber());
+  if (auto start = dyn_cast_if_present<StartOp>(action)) {
+    parts.finish(start, wait);
+    return success();
   }
+  if (!isa_and_present<SendOp, RecvOp>(action))
+    return wait.emitOpError("waits for nothing");
+  if (isa<RecvOp>(action) && !getCopy(action).isValue())
+    arrivals.receive(getCopy(action));
   instances.finish(wait);
   slots.finish(wait);
   return success();
@@ -226,17 +196,18 @@ LogicalResult TableWalk::check(Operation &action) {
       .Default(success());
 }
 
-LogicalResult TableWalk::checkComplete() {
-  return success(succeeded(instances.checkComplete()) &&
-                 succeeded(sums.checkComplete()) &&
-                 succeeded(parameters.checkComplete()));
-}
-
 LogicalResult TableWalk::check() {
+  unsigned takes = table.schedule.getBody().getNumArguments(),
+           left = table.index.countCarried(table.schedule.getPlace());
+  if (takes != left)
+    return table.schedule.emitOpError("takes ")
+           << takes << " tokens, and a step of training leaves " << left
+           << " in flight";
   for (Operation &action : table.schedule.getBody().front())
     if (failed(check(action)))
       return failure();
-  return checkComplete();
+  return success(succeeded(instances.checkComplete()) &&
+                 succeeded(parts.checkComplete()));
 }
 
 struct VerifySchedule : pp::impl::VerifyScheduleBase<VerifySchedule> {
@@ -250,7 +221,7 @@ struct VerifySchedule : pp::impl::VerifyScheduleBase<VerifySchedule> {
                                "be instances of");
       return signalPassFailure();
     }
-    for (TaskOp task : index.tasks)
+    for (auto task : getOperation().getOps<TaskOp>())
       if (failed(verifySignature(task)))
         return signalPassFailure();
     SmallVector<ScheduleOp> training, evaluation;

@@ -99,7 +99,7 @@ func.func @yields_another_type(%x: tensor<4xf32>) {
 
 pp.schedule local attributes {slots = array<i64>, slot_places = array<i64>} {
   // expected-error @+1 {{must say on which place it is: the schedule is of all places}}
-  %0 = pp.start all_reduce over <["pp"]> channel 1 @b0
+  %0 = pp.start all_reduce over <["pp"]> channel 1 <grads, "b0">
   pp.wait %0 : !pp.token
 }
 
@@ -107,7 +107,7 @@ pp.schedule local attributes {slots = array<i64>, slot_places = array<i64>} {
 
 pp.schedule 0 attributes {slots = array<i64>} {
   // expected-error @+1 {{says that it is on place 1: only a local schedule's starts do}}
-  %0 = pp.start on 1 all_reduce over <["pp"]> channel 1 @b0
+  %0 = pp.start on 1 all_reduce over <["pp"]> channel 1 <grads, "b0">
   pp.wait %0 : !pp.token
 }
 
@@ -184,25 +184,6 @@ pp.region <loss of <norm>> at 0 bytes 64
 
 // -----
 
-pp.task forward stage 0 @s0_F(%x: tensor<4xf32> {pp.role = #pp.role<input, "x">}, %l: tensor<f64> {pp.role = #pp.role<loss, "loss">})
-    -> (tensor<f64> {pp.role = #pp.role<loss, "loss">}, tensor<4xf32>) {
-  pp.return %l, %x : tensor<f64>, tensor<4xf32>
-}
-pp.schedule 0 attributes {slots = array<i64: 64>} {
-  %0 = pp.run @s0_F microbatch 0 () at (<input, "x">, <loss>) slots [0] : () -> tensor<4xf32>
-  // expected-error @+1 {{has 1 addresses, and @s0_F binds 2 operands beside its values}}
-  %1 = pp.run @s0_F microbatch 0 () at (<input, "x">) slots [0] : () -> tensor<4xf32>
-}
-
-// -----
-
-pp.schedule 0 attributes {slots = array<i64>} {
-  // expected-error @+1 {{expected '<'}}
-  pp.run @s0_F microbatch 0 () at (gathered 1) : () -> ()
-}
-
-// -----
-
 // expected-error @+1 {{mesh axis 'dp' has size 0}}
 pp.plan {mesh = [#pp.axis<"dp" = 0>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 
@@ -220,7 +201,7 @@ pp.plan {mesh = [#pp.axis<"pp" = 1>, #pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], ba
 
 pp.schedule 0 attributes {slots = array<i64>} {
   // expected-error @+1 {{names the axis "dp" twice}}
-  %0 = pp.start all_reduce over <["dp", "dp"]> channel 1 @b0
+  %0 = pp.start all_reduce over <["dp", "dp"]> channel 1 <grads, "b0">
   pp.wait %0 : !pp.token
 }
 
@@ -228,7 +209,7 @@ pp.schedule 0 attributes {slots = array<i64>} {
 
 pp.schedule 0 attributes {slots = array<i64>} {
   // expected-error @+1 {{selects places, and 'pp' is not one of its axes}}
-  %0 = pp.start all_reduce over <["dp"] among [0, 1]> channel 1 @b0
+  %0 = pp.start all_reduce over <["dp"] among [0, 1]> channel 1 <grads, "b0">
   pp.wait %0 : !pp.token
 }
 
@@ -236,7 +217,7 @@ pp.schedule 0 attributes {slots = array<i64>} {
 
 pp.schedule 0 attributes {slots = array<i64>} {
   // expected-error @+1 {{has place 1 after 1: places are in ascending order}}
-  %0 = pp.start all_reduce over <["dp", "pp"] among [0, 1, 1]> channel 1 @b0
+  %0 = pp.start all_reduce over <["dp", "pp"] among [0, 1, 1]> channel 1 <grads, "b0">
   pp.wait %0 : !pp.token
 }
 
@@ -244,5 +225,5 @@ pp.schedule 0 attributes {slots = array<i64>} {
 
 pp.schedule 0 attributes {slots = array<i64>} {
   // expected-error @+1 {{unknown collective 'all_to_all'; use all_reduce, all_gather, reduce_scatter, broadcast}}
-  %0 = pp.start all_to_all over <["dp"]> channel 1 @b0
+  %0 = pp.start all_to_all over <["dp"]> channel 1 <grads, "b0">
 }

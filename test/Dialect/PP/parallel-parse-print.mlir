@@ -41,22 +41,22 @@ pp.schedule 1 attributes {slots = array<i64: 128, 128>} {
   %x = pp.wait %in : !pp.future<tensor<4x8xf32>>
   // CHECK: %[[H:.*]] = pp.run @s1_F microbatch 0 (%[[X]]) : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %h = pp.run @s1_F microbatch 0 (%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // CHECK: %[[I:.*]] = pp.run @s1_F microbatch 1 (%[[X]]) at () slots [1] : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  %i = pp.run @s1_F microbatch 1 (%x) at () slots [1] : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // CHECK: pp.run @p1_N microbatch 0 chunk 1 () at (<grads, "b0"> + 64) : () -> ()
-  pp.run @p1_N microbatch 0 chunk 1 () at (<grads, "b0"> + 64) : () -> ()
+  // CHECK: %[[I:.*]] = pp.run @s1_F microbatch 1 (%[[X]]) slots [1] : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %i = pp.run @s1_F microbatch 1 (%x) slots [1] : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: pp.run @p1_N microbatch 0 chunk 1 () : () -> ()
+  pp.run @p1_N microbatch 0 chunk 1 () : () -> ()
   // CHECK: %[[S:.*]] = pp.send copy 1 microbatch 1 (%[[H]]) : tensor<4x8xf32>
   %s = pp.send copy 1 microbatch 1 (%h) : tensor<4x8xf32>
   // CHECK: %[[L:.*]] = pp.send copy 3{{$}}
   %l = pp.send copy 3
   // CHECK: %[[P:.*]] = pp.recv copy 2 : !pp.token
   %p = pp.recv copy 2 : !pp.token
-  // CHECK: %[[A:.*]] = pp.start all_reduce over <["dp", "pp"] among [0, 3]> channel 4 @b0
-  %a = pp.start all_reduce over <["dp", "pp"] among [0, 3]> channel 4 @b0
-  // CHECK: %[[R:.*]] = pp.start reduce_scatter over <["dp"]> channel 5 @b0
-  %r = pp.start reduce_scatter over <["dp"]> channel 5 @b0
-  // CHECK: %[[K:.*]] = pp.start all_gather over <["dp"]> channel 5 @b0
-  %k = pp.start all_gather over <["dp"]> channel 5 @b0
+  // CHECK: %[[A:.*]] = pp.start all_reduce over <["dp", "pp"] among [0, 3]> channel 4 <grads, "b0">
+  %a = pp.start all_reduce over <["dp", "pp"] among [0, 3]> channel 4 <grads, "b0">
+  // CHECK: %[[R:.*]] = pp.start reduce_scatter over <["dp"]> channel 5 <grads, "b0">
+  %r = pp.start reduce_scatter over <["dp"]> channel 5 <grads, "b0">
+  // CHECK: %[[K:.*]] = pp.start all_gather over <["dp"]> channel 5 <grads, "b0">
+  %k = pp.start all_gather over <["dp"]> channel 5 <grads, "b0">
   // CHECK: pp.wait %[[A]] : !pp.token
   pp.wait %a : !pp.token
   pp.wait %s : !pp.token
@@ -82,8 +82,8 @@ pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64:
   %h = pp.run @s0_F microbatch 0 () slots [0] : () -> tensor<4x8xf32>
   // CHECK: pp.copy %{{.*}} from 0 to 1 {id = 0 : i64, microbatch = 0 : i64, slot = 1 : i64} : tensor<4x8xf32>
   %x = pp.copy %h from 0 to 1 {id = 0 : i64, microbatch = 0 : i64, slot = 1 : i64} : tensor<4x8xf32>
-  // CHECK: %[[T:.*]] = pp.start on 1 all_reduce over <["pp"]> channel 1 @b0
-  %t = pp.start on 1 all_reduce over <["pp"]> channel 1 @b0
+  // CHECK: %[[T:.*]] = pp.start on 1 all_reduce over <["pp"]> channel 1 <grads, "b0">
+  %t = pp.start on 1 all_reduce over <["pp"]> channel 1 <grads, "b0">
   // CHECK: pp.wait %[[T]] : !pp.token
   pp.wait %t : !pp.token
 }

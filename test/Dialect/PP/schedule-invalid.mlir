@@ -3,7 +3,7 @@
 // What is in flight has one wait.
 pp.schedule 0 attributes {slots = array<i64>} {
   // expected-error @+1 {{'pp.start' op is never waited for}}
-  %t = pp.start all_reduce over <["dp"]> channel 1 @b0
+  %t = pp.start all_reduce over <["dp"]> channel 1 <grads, "b0">
 }
 
 // -----
@@ -32,7 +32,7 @@ pp.schedule 0 attributes {slots = array<i64>, evaluation} {
 // expected-error @+1 {{'pp.schedule' op is never waited for}}
 pp.schedule 0 attributes {slots = array<i64>} {
 ^bb0(%gathered: !pp.token):
-  %t = pp.start all_gather over <["dp"]> channel 1 #pp.role<param_range, "b0">
+  %t = pp.start all_gather over <["dp"]> channel 1 <params, "b0">
   pp.yield %t : !pp.token
 }
 
@@ -52,7 +52,7 @@ pp.schedule 0 attributes {slots = array<i64>} {
 ^bb0(%gathered: !pp.token):
   pp.wait %gathered : !pp.token
   // expected-error @+1 {{'pp.start' op is waited for 2 times}}
-  %t = pp.start all_gather over <["dp"]> channel 1 #pp.role<param_range, "b0">
+  %t = pp.start all_gather over <["dp"]> channel 1 <params, "b0">
   pp.wait %t : !pp.token
   // expected-note @+1 {{here}}
   pp.yield %t : !pp.token
@@ -117,7 +117,7 @@ pp.schedule 0 attributes {slots = array<i64>} {
 ^bb0(%a: !pp.token, %b: !pp.token):
   pp.wait %a : !pp.token
   pp.wait %b : !pp.token
-  %t = pp.start all_gather over <["dp"]> channel 1 #pp.role<param_range, "b0">
+  %t = pp.start all_gather over <["dp"]> channel 1 <params, "b0">
   pp.yield %t : !pp.token
 }
 
@@ -142,7 +142,7 @@ pp.schedule 0 attributes {slots = array<i64>, evaluation} {
 // expected-error @+1 {{takes 'tensor<4xf32>'; what a step leaves in flight are tokens}}
 pp.schedule 0 attributes {slots = array<i64>} {
 ^bb0(%x: tensor<4xf32>):
-  %t = pp.start all_gather over <["dp"]> channel 1 #pp.role<param_range, "b0">
+  %t = pp.start all_gather over <["dp"]> channel 1 <params, "b0">
   pp.yield %t : !pp.token
 }
 
@@ -214,17 +214,7 @@ pp.task forward stage 0 @F(%w: tensor<4xf32> {pp.role = #pp.role<param, "w">}) -
 }
 pp.schedule 0 attributes {slots = array<i64: 64>} {
   // expected-error @+1 {{has 1 results, 'tensor<8xf32>', and @F 1, 'tensor<4xf32>'}}
-  %x = pp.run @F microbatch 0 () at (<params, "b0">) slots [0] : () -> tensor<8xf32>
-}
-
-// -----
-
-pp.task forward stage 0 @F(%w: tensor<4xf32> {pp.role = #pp.role<param, "w">}) -> tensor<4xf32> {
-  pp.return %w : tensor<4xf32>
-}
-pp.schedule 0 attributes {slots = array<i64: 64>} {
-  // expected-error @+1 {{has 0 addresses, and @F binds 1 operands beside its values}}
-  %x = pp.run @F microbatch 0 () at () slots [0] : () -> tensor<4xf32>
+  %x = pp.run @F microbatch 0 () slots [0] : () -> tensor<8xf32>
 }
 
 // -----
@@ -234,5 +224,5 @@ pp.task forward stage 0 @F(%w: tensor<4xf32> {pp.role = #pp.role<param, "w">}) -
 }
 pp.schedule 0 attributes {slots = array<i64: 64, 64>} {
   // expected-error @+1 {{has 2 slots, and 1 results}}
-  %x = pp.run @F microbatch 0 () at (<params, "b0">) slots [0, 1] : () -> tensor<4xf32>
+  %x = pp.run @F microbatch 0 () slots [0, 1] : () -> tensor<4xf32>
 }

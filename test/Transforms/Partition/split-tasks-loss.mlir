@@ -1,4 +1,4 @@
-// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=1 microbatches=2" --pp-decompose-model --canonicalize --pp-place-ops --pp-autodiff --canonicalize --cse --pp-sink-loss --pp-shard --pp-split-tasks --pp-form-buckets --pp-verify-tasks --pp-schedule --pp-insert-collectives --pp-bind-operands --pp-assign-slots --pp-verify-schedule -o %t
+// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=1 microbatches=2" --pp-decompose-model --canonicalize --pp-place-ops --pp-autodiff --canonicalize --cse --pp-sink-loss --pp-shard --pp-split-tasks --pp-form-buckets --pp-verify-tasks --pp-schedule --pp-insert-collectives --pp-assign-slots --pp-verify-schedule -o %t
 // RUN: FileCheck %s < %t
 // RUN: ppopt opt %s --pp-insert-plan="mesh=dp=1 microbatches=2 schedule=zb-h1" --pp-decompose-model --canonicalize --pp-place-ops --pp-autodiff --canonicalize --cse --pp-sink-loss --pp-shard --pp-split-tasks | FileCheck %s --check-prefix=SPLIT
 // RUN: ppopt opt %s --pp-insert-plan="mesh=dp=1 microbatches=2 launch=local" --pp-decompose-model --canonicalize --pp-place-ops --pp-autodiff --canonicalize --cse --pp-sink-loss --pp-shard --pp-split-tasks --pp-schedule-local | FileCheck %s --check-prefix=ORDER

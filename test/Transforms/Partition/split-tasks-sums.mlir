@@ -1,8 +1,8 @@
 // RUN: split-file %s %t
-// RUN: ppopt opt %t/elsewhere.mlir --pp-insert-plan="mesh=dp=2,pp=3 microbatches=2" --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks --pp-form-buckets --pp-verify-tasks --pp-schedule --pp-overlap-transfers --pp-insert-collectives --pp-bind-operands --pp-assign-slots --pp-verify-schedule | FileCheck %t/elsewhere.mlir
+// RUN: ppopt opt %t/elsewhere.mlir --pp-insert-plan="mesh=dp=2,pp=3 microbatches=2" --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks --pp-form-buckets --pp-verify-tasks --pp-schedule --pp-overlap-transfers --pp-insert-collectives --pp-assign-slots --pp-verify-schedule | FileCheck %t/elsewhere.mlir
 // RUN: ppopt opt %t/scaled.mlir --pp-insert-plan="mesh=dp=1,pp=2 microbatches=2" --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks --pp-form-buckets --pp-verify-tasks | FileCheck %t/scaled.mlir
 // RUN: ppopt opt %t/scaled.mlir --pp-insert-plan="mesh=dp=1,pp=2 microbatches=2 schedule=zb-h1" --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks --pp-form-buckets --pp-verify-tasks | FileCheck %t/scaled.mlir --check-prefix=SPLIT
-// RUN: ppopt opt %t/nested.mlir --pp-insert-plan="mesh=dp=2 microbatches=2" --pp-place-ops --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks --pp-form-buckets --pp-verify-tasks --pp-schedule --pp-insert-collectives --pp-bind-operands --pp-assign-slots --pp-verify-schedule | FileCheck %t/nested.mlir
+// RUN: ppopt opt %t/nested.mlir --pp-insert-plan="mesh=dp=2 microbatches=2" --pp-place-ops --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks --pp-form-buckets --pp-verify-tasks --pp-schedule --pp-insert-collectives --pp-assign-slots --pp-verify-schedule | FileCheck %t/nested.mlir
 
 //--- elsewhere.mlir
 // A sum of inputs that later places read is the prologue's: nothing of it is computed by a stage or sent.
@@ -83,11 +83,11 @@ func.func @scaled(%x: tensor<8x3xf64> {pp.input = "x"}) -> tensor<f64> {
 // CHECK: pp.schedule
 // CHECK: pp.run @p0_P microbatch 0
 // CHECK: pp.run @p0_P microbatch 1
-// CHECK: %[[S0:[0-9]+]] = pp.start all_reduce {{.*}}#pp.role<global, "g0">
+// CHECK: %[[S0:[0-9]+]] = pp.start all_reduce {{.*}}<global, "g0">
 // CHECK: pp.wait %[[S0]]
 // CHECK: pp.run @p0_P1 microbatch 0
 // CHECK: pp.run @p0_P1 microbatch 1
-// CHECK: %[[S1:[0-9]+]] = pp.start all_reduce {{.*}}#pp.role<global, "g1">
+// CHECK: %[[S1:[0-9]+]] = pp.start all_reduce {{.*}}<global, "g1">
 // CHECK: pp.wait %[[S1]]
 // CHECK-NEXT: {{.*}}pp.run @s0_
 func.func @nested(%x: tensor<8x3xf64> {pp.input = "x"}) -> tensor<f64> {

@@ -4,17 +4,17 @@
 // On a mesh dp x fsdp gradients are summed in levels: over fsdp each rank gets a chunk, whose sums over dp are then gathered. The next
 // level of a bucket starts where the next bucket's sum starts. What is complete only at the reader goes level by level.
 // CHECK: pp.run @s1_B microbatch 0
-// CHECK-NEXT: %[[B0:[0-9]+]] = pp.start reduce_scatter over <["fsdp"]> channel [[FIRST:[0-9]+]] @b0
+// CHECK-NEXT: %[[B0:[0-9]+]] = pp.start reduce_scatter over <["fsdp"]> channel [[FIRST:[0-9]+]] <grads, "b0">
 // CHECK-NEXT: pp.run @s0_B microbatch 0
-// CHECK-NEXT: %[[B1:[0-9]+]] = pp.start reduce_scatter over <["fsdp"]> channel [[FIRST]] @b1
+// CHECK-NEXT: %[[B1:[0-9]+]] = pp.start reduce_scatter over <["fsdp"]> channel [[FIRST]] <grads, "b1">
 // CHECK-NEXT: pp.wait %[[B0]] :
-// CHECK-NEXT: %[[B0:[0-9]+]] = pp.start all_reduce over <["dp"]> channel [[SHARDS:[0-9]+]] @b0 shard
+// CHECK-NEXT: %[[B0:[0-9]+]] = pp.start all_reduce over <["dp"]> channel [[SHARDS:[0-9]+]] <grads, "b0"> shard
 // CHECK-NEXT: pp.wait %[[B0]] :
-// CHECK-NEXT: %[[B0:[0-9]+]] = pp.start all_gather over <["fsdp"]> channel [[LAST:[0-9]+]] @b0
+// CHECK-NEXT: %[[B0:[0-9]+]] = pp.start all_gather over <["fsdp"]> channel [[LAST:[0-9]+]] <grads, "b0">
 // CHECK-NEXT: pp.wait %[[B1]] :
-// CHECK-NEXT: %[[B1:[0-9]+]] = pp.start all_reduce over <["dp"]> channel [[SHARDS]] @b1 shard
+// CHECK-NEXT: %[[B1:[0-9]+]] = pp.start all_reduce over <["dp"]> channel [[SHARDS]] <grads, "b1"> shard
 // CHECK-NEXT: pp.wait %[[B1]] :
-// CHECK-NEXT: %[[B1:[0-9]+]] = pp.start all_gather over <["fsdp"]> channel [[LAST]] @b1
+// CHECK-NEXT: %[[B1:[0-9]+]] = pp.start all_gather over <["fsdp"]> channel [[LAST]] <grads, "b1">
 // CHECK-NEXT: pp.wait %[[B0]] :
 // CHECK-NEXT: pp.wait %[[B1]] :
 // CHECK-NEXT: pp.run @p0_N microbatch 0 chunk 0
@@ -34,21 +34,21 @@
 // SHARDED-NEXT: pp.run @s0_F microbatch 0
 // SHARDED-NEXT: pp.wait %[[P0]] :
 // SHARDED-NEXT: pp.run @s1_F microbatch 0
-// SHARDED: %[[B1:[0-9]+]] = pp.start reduce_scatter over <["fsdp"]> channel {{[0-9]+}} @b1
-// SHARDED: %[[B0:[0-9]+]] = pp.start all_reduce over <["dp"]> channel [[SHARDS:[0-9]+]] @b0 shard
+// SHARDED: %[[B1:[0-9]+]] = pp.start reduce_scatter over <["fsdp"]> channel {{[0-9]+}} <grads, "b1">
+// SHARDED: %[[B0:[0-9]+]] = pp.start all_reduce over <["dp"]> channel [[SHARDS:[0-9]+]] <grads, "b0"> shard
 // SHARDED-NEXT: pp.wait %[[B1]] :
-// SHARDED-NEXT: %[[B1:[0-9]+]] = pp.start all_reduce over <["dp"]> channel [[SHARDS]] @b1 shard
+// SHARDED-NEXT: %[[B1:[0-9]+]] = pp.start all_reduce over <["dp"]> channel [[SHARDS]] <grads, "b1"> shard
 // SHARDED-NEXT: pp.wait %[[B0]] :
 // SHARDED-NEXT: pp.wait %[[B1]] :
 // SHARDED-NEXT: pp.run @p0_N microbatch 0
-// SHARDED-NEXT: %[[N:[0-9]+]] = pp.start all_reduce over <["fsdp"]> channel {{[0-9]+}} #pp.role<norm, "norm">
+// SHARDED-NEXT: %[[N:[0-9]+]] = pp.start all_reduce over <["fsdp"]> channel {{[0-9]+}} <norm>
 // SHARDED-NEXT: pp.wait
 // SHARDED-NEXT: pp.wait %[[N]] :
 // SHARDED-NEXT: pp.run @p0_D
 // SHARDED-NEXT: pp.run @p0_U_b0
-// SHARDED-NEXT: %[[G0:[0-9]+]] = pp.start all_gather over <["fsdp"]> channel [[PARAMS:[0-9]+]] #pp.role<param_range, "b0">
+// SHARDED-NEXT: %[[G0:[0-9]+]] = pp.start all_gather over <["fsdp"]> channel [[PARAMS:[0-9]+]] <params, "b0">
 // SHARDED-NEXT: pp.run @p0_U_b1
-// SHARDED-NEXT: %[[G1:[0-9]+]] = pp.start all_gather over <["fsdp"]> channel [[PARAMS]] #pp.role<param_range, "b1">
+// SHARDED-NEXT: %[[G1:[0-9]+]] = pp.start all_gather over <["fsdp"]> channel [[PARAMS]] <params, "b1">
 // SHARDED-NEXT: pp.yield %[[G0]], %[[G1]] : !pp.token, !pp.token
 // SHARDED-NEXT: {{^  }$}}
 // SHARDED-LABEL: pp.schedule 0 attributes {evaluation

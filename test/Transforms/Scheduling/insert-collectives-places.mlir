@@ -5,19 +5,19 @@
 // Every group has a channel of its own; the norm is summed over the places only.
 // CHECK-LABEL: pp.schedule 0 attributes {slots
 // CHECK-NEXT: pp.zero
-// CHECK-NEXT: %[[G:[0-9]+]] = pp.start all_reduce over <["dp", "pp"]> channel [[ALL:[0-9]+]] #pp.role<global, "g0">
-// CHECK-NEXT: %[[L:[0-9]+]] = pp.start all_reduce over <["dp", "pp"]> channel [[ALL]] #pp.role<loss, "loss">
+// CHECK-NEXT: %[[G:[0-9]+]] = pp.start all_reduce over <["dp", "pp"]> channel [[ALL:[0-9]+]] <global, "g0">
+// CHECK-NEXT: %[[L:[0-9]+]] = pp.start all_reduce over <["dp", "pp"]> channel [[ALL]] <loss>
 // CHECK-NEXT: pp.wait %[[G]] :
 // CHECK-NEXT: pp.run @s0_F
 // CHECK-NEXT: pp.run @s0_B
-// CHECK-NEXT: %[[ONLY_SUM:[0-9]+]] = pp.start all_reduce over <["dp"]> channel [[DP:[0-9]+]] @only
-// CHECK-NEXT: %[[TIED_SUM:[0-9]+]] = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES:[0-9]+]] @tied
-// CHECK-NEXT: %[[MORE_SUM:[0-9]+]] = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES]] @more
+// CHECK-NEXT: %[[ONLY_SUM:[0-9]+]] = pp.start all_reduce over <["dp"]> channel [[DP:[0-9]+]] <grads, "only">
+// CHECK-NEXT: %[[TIED_SUM:[0-9]+]] = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES:[0-9]+]] <grads, "tied">
+// CHECK-NEXT: %[[MORE_SUM:[0-9]+]] = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES]] <grads, "more">
 // CHECK-NEXT: pp.wait %[[ONLY_SUM]] :
 // CHECK-NEXT: pp.wait %[[TIED_SUM]] :
 // CHECK-NEXT: pp.wait %[[MORE_SUM]] :
 // CHECK-NEXT: pp.run @p0_N
-// CHECK-NEXT: %[[N:[0-9]+]] = pp.start all_reduce over <["pp"]> channel [[PP:[0-9]+]] #pp.role<norm, "norm">
+// CHECK-NEXT: %[[N:[0-9]+]] = pp.start all_reduce over <["pp"]> channel [[PP:[0-9]+]] <norm>
 // CHECK-NEXT: pp.wait %[[L]] :
 // CHECK-NEXT: pp.wait %[[N]] :
 // CHECK-NEXT: pp.run @p0_D
@@ -28,15 +28,15 @@
 // CHECK-LABEL: pp.schedule 1 attributes {slots
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: pp.run @p1_P
-// CHECK-NEXT: %[[G:[0-9]+]] = pp.start all_reduce over <["dp", "pp"]> channel [[ALL]] #pp.role<global, "g0">
-// CHECK-NEXT: %[[N:[0-9]+]] = pp.start all_reduce over <["pp"]> channel [[PP]] #pp.role<norm, "norm">
+// CHECK-NEXT: %[[G:[0-9]+]] = pp.start all_reduce over <["dp", "pp"]> channel [[ALL]] <global, "g0">
+// CHECK-NEXT: %[[N:[0-9]+]] = pp.start all_reduce over <["pp"]> channel [[PP]] <norm>
 // CHECK-NEXT: pp.wait %[[G]] :
 // CHECK-NEXT: pp.run @s1_F
-// CHECK-NEXT: %[[L:[0-9]+]] = pp.start all_reduce over <["dp", "pp"]> channel [[ALL]] #pp.role<loss, "loss">
+// CHECK-NEXT: %[[L:[0-9]+]] = pp.start all_reduce over <["dp", "pp"]> channel [[ALL]] <loss>
 // CHECK-NEXT: pp.run @s1_B
 // CHECK-NEXT: pp.run @s2_B
-// CHECK-NEXT: %[[TIED_SUM:[0-9]+]] = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES]] @tied
-// CHECK-NEXT: %[[MORE_SUM:[0-9]+]] = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES]] @more
+// CHECK-NEXT: %[[TIED_SUM:[0-9]+]] = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES]] <grads, "tied">
+// CHECK-NEXT: %[[MORE_SUM:[0-9]+]] = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES]] <grads, "more">
 // CHECK-NEXT: pp.wait %[[N]] :
 // CHECK-NEXT: pp.wait %[[L]] :
 // CHECK-NEXT: pp.wait %[[TIED_SUM]] :
@@ -47,8 +47,8 @@
 // CHECK-NEXT: {{^  }$}}
 // CHECK-LABEL: pp.schedule 0 attributes {evaluation
 // CHECK-NEXT: pp.zero
-// CHECK-NEXT: %[[G:[0-9]+]] = pp.start {{.*}} #pp.role<global, "g0">
-// CHECK-NEXT: %[[L:[0-9]+]] = pp.start {{.*}} #pp.role<loss, "loss">
+// CHECK-NEXT: %[[G:[0-9]+]] = pp.start {{.*}} <global, "g0">
+// CHECK-NEXT: %[[L:[0-9]+]] = pp.start {{.*}} <loss>
 // CHECK-NEXT: pp.wait %[[G]] :
 // CHECK-NEXT: pp.run @s0_F
 // CHECK-NEXT: pp.wait %[[L]] :

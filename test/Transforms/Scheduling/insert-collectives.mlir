@@ -3,13 +3,13 @@
 // A sum starts after the last addition and is complete before its first reader: a count before the first run of a stage, the loss
 // before the decision on the update.
 // CHECK: pp.run @p0_P microbatch 1
-// CHECK-NEXT: %[[G:[0-9]+]] = pp.start all_reduce over <["dp"]> channel 1 #pp.role<global, "g0">
+// CHECK-NEXT: %[[G:[0-9]+]] = pp.start all_reduce over <["dp"]> channel 1 <global, "g0">
 // CHECK-NEXT: pp.wait %[[G]] :
 // CHECK-NEXT: pp.run @s0_F microbatch 0
 // CHECK: pp.run @s0_F microbatch 1
-// CHECK-NEXT: %[[L:[0-9]+]] = pp.start all_reduce over <["dp"]> channel 1 #pp.role<loss, "loss">
+// CHECK-NEXT: %[[L:[0-9]+]] = pp.start all_reduce over <["dp"]> channel 1 <loss>
 // CHECK-NEXT: pp.run @s0_B microbatch 1
-// CHECK-NEXT: %[[B:[0-9]+]] = pp.start all_reduce over <["dp"]> channel 1 @b0
+// CHECK-NEXT: %[[B:[0-9]+]] = pp.start all_reduce over <["dp"]> channel 1 <grads, "b0">
 // CHECK-NEXT: pp.wait %[[B]] :
 // CHECK-NEXT: pp.run @p0_N microbatch 0 chunk 0
 // CHECK-NEXT: pp.run @p0_N microbatch 0 chunk 1

@@ -3,14 +3,14 @@
 // RUN: ppopt opt %s --pp-order-evaluation | FileCheck %s
 
 // CHECK: pp.schedule 1 attributes {slots
-// CHECK: %[[G:[0-9]+]] = pp.start {{.*}} #pp.role<global, "g0">
+// CHECK: %[[G:[0-9]+]] = pp.start {{.*}} <global, "g0">
 // CHECK-NEXT: %[[R:[0-9]+]] = pp.recv copy 0 microbatch 0
 // CHECK-NEXT: pp.wait %[[G]] :
 // CHECK: pp.schedule 1 attributes {evaluation
 // CHECK-NEXT: ^bb0(%[[P:[a-z0-9]+]]: !pp.token):
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: pp.run @p1_P microbatch 0
-// CHECK-NEXT: %[[G:[0-9]+]] = pp.start all_reduce over <["pp"]> channel 1 #pp.role<global, "g0">
+// CHECK-NEXT: %[[G:[0-9]+]] = pp.start all_reduce over <["pp"]> channel 1 <global, "g0">
 // CHECK-NEXT: pp.wait %[[G]] :
 // CHECK-NEXT: %[[R0:[0-9]+]] = pp.recv copy 0 microbatch 0 slot 0 :
 // CHECK-NEXT: %[[H0:[0-9]+]] = pp.wait %[[R0]] :
@@ -19,7 +19,7 @@
 // CHECK-NEXT: %[[R1:[0-9]+]] = pp.recv copy 0 microbatch 1 slot 0 :
 // CHECK-NEXT: %[[H1:[0-9]+]] = pp.wait %[[R1]] :
 // CHECK-NEXT: pp.run @s1_F microbatch 1 (%[[H1]])
-// CHECK-NEXT: %[[L:[0-9]+]] = pp.start all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
+// CHECK-NEXT: %[[L:[0-9]+]] = pp.start all_reduce over <["pp"]> channel 1 <loss>
 // CHECK-NEXT: pp.wait %[[L]] :
 // CHECK-NEXT: %[[N:[0-9]+]] = pp.done
 // CHECK-NEXT: pp.yield %[[N]] : !pp.token
@@ -48,21 +48,21 @@ pp.schedule 1 attributes {slots = array<i64: 64>} {
 ^bb0(%p: !pp.token):
   pp.zero
   pp.run @p1_P microbatch 0 () : () -> ()
-  %t0 = pp.start all_reduce over <["pp"]> channel 1 #pp.role<global, "g0">
+  %t0 = pp.start all_reduce over <["pp"]> channel 1 <global, "g0">
   %c0 = pp.recv copy 0 microbatch 0 slot 0 : !pp.future<tensor<4xf32>>
   pp.wait %t0 : !pp.token
   %h0 = pp.wait %c0 : !pp.future<tensor<4xf32>>
   pp.wait %p : !pp.token
   pp.run @s1_F microbatch 0 (%h0) : (tensor<4xf32>) -> ()
-  %t1 = pp.start all_gather over <["dp"]> channel 2 #pp.role<param_range, "b0">
+  %t1 = pp.start all_gather over <["dp"]> channel 2 <params, "b0">
   pp.yield %t1 : !pp.token
 }
 pp.schedule 1 attributes {evaluation, slots = array<i64: 64>} {
 ^bb0(%p: !pp.token):
   pp.zero
   pp.run @p1_P microbatch 0 () : () -> ()
-  %t0 = pp.start all_reduce over <["pp"]> channel 1 #pp.role<global, "g0">
-  %t1 = pp.start all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
+  %t0 = pp.start all_reduce over <["pp"]> channel 1 <global, "g0">
+  %t1 = pp.start all_reduce over <["pp"]> channel 1 <loss>
   %c0 = pp.recv copy 0 microbatch 0 slot 0 : !pp.future<tensor<4xf32>>
   pp.wait %t0 : !pp.token
   %h0 = pp.wait %c0 : !pp.future<tensor<4xf32>>

@@ -1,5 +1,5 @@
-// RUN: ppopt opt %s --pp-schedule --pp-overlap-transfers --pp-insert-collectives --pp-bind-operands --pp-assign-slots | FileCheck %s
-// RUN: sed -e 's/launch = "ranks"/launch = "local"/' -e 's/"dp" = 2/"dp" = 1/' -e 's/, shard_group = [^>]*>//' %s | ppopt opt --pp-schedule-local --pp-insert-collectives --pp-bind-operands --pp-assign-slots | FileCheck %s --check-prefix=LOCAL
+// RUN: ppopt opt %s --pp-schedule --pp-overlap-transfers --pp-insert-collectives --pp-assign-slots | FileCheck %s
+// RUN: sed -e 's/launch = "ranks"/launch = "local"/' -e 's/"dp" = 2/"dp" = 1/' -e 's/, shard_group = [^>]*>//' %s | ppopt opt --pp-schedule-local --pp-insert-collectives --pp-assign-slots | FileCheck %s --check-prefix=LOCAL
 
 // What place 1 borrows comes once per step, before all that is sent for microbatches, and is waited for before the first run that reads
 // it; the owner may update it when it has gone. The gradients go back after the last run of a stage, and are in a slot until the
@@ -7,13 +7,13 @@
 // CHECK-LABEL: pp.schedule 0 attributes {slots = array<i64: 192, 192, 256>} {
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: %[[P:[0-9]+]] = pp.send copy 1{{$}}
-// CHECK: %[[F0:[0-9]+]] = pp.run @s0_F microbatch 0 () at (<params, "b0">) slots [0]
+// CHECK: %[[F0:[0-9]+]] = pp.run @s0_F microbatch 0 () slots [0]
 // CHECK: pp.send copy 0 microbatch 0 (%[[F0]]) :
 // CHECK: pp.run @s0_B microbatch 1
 // CHECK: %[[G:[0-9]+]] = pp.recv copy 2 slot 2 : !pp.future<tensor<64xf32>>
 // CHECK-NEXT: %[[D:[0-9]+]] = pp.wait %[[G]] :
-// CHECK-NEXT: pp.run @p0_C_b0 microbatch 0 (%[[D]]) at (<grads, "b0">)
-// CHECK-NEXT: %[[S:[0-9]+]] = pp.start all_reduce over <["dp"]> channel {{[0-9]+}} @b0
+// CHECK-NEXT: pp.run @p0_C_b0 microbatch 0 (%[[D]])
+// CHECK-NEXT: %[[S:[0-9]+]] = pp.start all_reduce over <["dp"]> channel {{[0-9]+}} <grads, "b0">
 // CHECK-NEXT: pp.wait %[[S]] :
 // CHECK-NEXT: pp.run @p0_N microbatch 0 chunk 0
 // CHECK-NEXT: pp.run @p0_N microbatch 0 chunk 1
@@ -44,7 +44,7 @@
 // LOCAL-NEXT: pp.run @s0_F microbatch 0
 // LOCAL: pp.run @s0_B microbatch 1
 // LOCAL-NEXT: %[[D:[0-9]+]] = pp.copy_bucket @b0 from 1 to 0 {gradient_of = 1 : i64, id = 2 : i64, slot = {{[0-9]+}} : i64} : tensor<64xf32>
-// LOCAL-NEXT: pp.run @p0_C_b0 microbatch 0 (%[[D]]) at (<grads, "b0">)
+// LOCAL-NEXT: pp.run @p0_C_b0 microbatch 0 (%[[D]])
 // LOCAL-NEXT: pp.run @p0_N
 // LOCAL: pp.schedule local attributes {evaluation
 // LOCAL: pp.copy_bucket @b0 from 0 to 1 {id = 1 : i64}

@@ -1,4 +1,4 @@
-// RUN: ppopt opt %s --pp-schedule --pp-schedule-local --pp-overlap-transfers --pp-insert-collectives --pp-bind-operands --pp-assign-slots | FileCheck %s
+// RUN: ppopt opt %s --pp-schedule --pp-schedule-local --pp-overlap-transfers --pp-insert-collectives --pp-assign-slots | FileCheck %s
 // RUN: sed 's/launch = "local"/launch = "ranks"/' %s | ppopt opt --pp-schedule-local | FileCheck %s --check-prefix=RANKS
 // RUN: sed '/^pp.step/,/^}$/d' %s | not ppopt opt --pp-schedule-local 2>&1 | FileCheck %s --check-prefix=STEP
 // STEP: error: there is no pp.step to make a schedule of
@@ -10,34 +10,34 @@
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: pp.run @p1_P microbatch 0
 // CHECK-NEXT: pp.run @p1_P microbatch 1
-// CHECK-NEXT: %[[P0:[0-9]+]] = pp.start on 0 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<global, "g0">
-// CHECK-NEXT: %[[P1:[0-9]+]] = pp.start on 1 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<global, "g0">
+// CHECK-NEXT: %[[P0:[0-9]+]] = pp.start on 0 all_reduce over <["pp"]> channel {{[0-9]+}} <global, "g0">
+// CHECK-NEXT: %[[P1:[0-9]+]] = pp.start on 1 all_reduce over <["pp"]> channel {{[0-9]+}} <global, "g0">
 // CHECK-NEXT: pp.wait %[[P0]]
 // CHECK-NEXT: pp.wait %[[P1]]
-// CHECK-NEXT: %[[F0:[0-9]+]]:2 = pp.run @s0_F microbatch 0 () at (<input, "a">, <input, "b">) slots [0, 1]
+// CHECK-NEXT: %[[F0:[0-9]+]]:2 = pp.run @s0_F microbatch 0 () slots [0, 1]
 // CHECK-NEXT: %[[X0:[0-9]+]] = pp.copy %[[F0]]#1 from 0 to 1 {id = 0 : i64, microbatch = 0 : i64, slot = 2 : i64}
-// CHECK-NEXT: %[[F1:[0-9]+]] = pp.run @s1_F microbatch 0 (%[[X0]]) at (<input, "c">) slots [3]
+// CHECK-NEXT: %[[F1:[0-9]+]] = pp.run @s1_F microbatch 0 (%[[X0]]) slots [3]
 // CHECK-NEXT: %[[X1:[0-9]+]] = pp.copy %[[F1]] from 1 to 0 {id = 1 : i64, microbatch = 0 : i64, slot = 4 : i64}
-// CHECK-NEXT: pp.run @s2_F microbatch 0 (%[[X1]]) at (<loss>)
-// CHECK-NEXT: %[[B2:[0-9]+]] = pp.run @s2_B microbatch 0 () at (<input, "c">, <grads, "b0">) slots [4]
+// CHECK-NEXT: pp.run @s2_F microbatch 0 (%[[X1]])
+// CHECK-NEXT: %[[B2:[0-9]+]] = pp.run @s2_B microbatch 0 () slots [4]
 // CHECK-NEXT: %[[X2:[0-9]+]] = pp.copy %[[B2]] from 0 to 1 {gradient_of = 1 : i64, id = 2 : i64, microbatch = 0 : i64, slot = 3 : i64}
-// CHECK-NEXT: %[[I1:[0-9]+]] = pp.run @s1_I microbatch 0 (%[[X0]], %[[X2]]) at () slots [5]
+// CHECK-NEXT: %[[I1:[0-9]+]] = pp.run @s1_I microbatch 0 (%[[X0]], %[[X2]]) slots [5]
 // CHECK-NEXT: %[[X3:[0-9]+]] = pp.copy %[[I1]] from 1 to 0 {gradient_of = 0 : i64, id = 3 : i64, microbatch = 0 : i64, slot = 1 : i64}
-// CHECK-NEXT: pp.run @s1_W microbatch 0 (%[[X2]]) at (<grads, "b0">)
+// CHECK-NEXT: pp.run @s1_W microbatch 0 (%[[X2]])
 // CHECK-NEXT: pp.run @s0_B microbatch 0 (%[[F0]]#0, %[[X3]])
 // CHECK-NEXT: pp.run @s0_F microbatch 1
 // CHECK: pp.run @s0_B microbatch 1
-// CHECK-NEXT: %[[P0:[0-9]+]] = pp.start on 0 all_reduce over <["pp"] among [0, 1]> channel {{[0-9]+}} @b0
-// CHECK-NEXT: %[[P1:[0-9]+]] = pp.start on 1 all_reduce over <["pp"] among [0, 1]> channel {{[0-9]+}} @b0
+// CHECK-NEXT: %[[P0:[0-9]+]] = pp.start on 0 all_reduce over <["pp"] among [0, 1]> channel {{[0-9]+}} <grads, "b0">
+// CHECK-NEXT: %[[P1:[0-9]+]] = pp.start on 1 all_reduce over <["pp"] among [0, 1]> channel {{[0-9]+}} <grads, "b0">
 // CHECK-NEXT: pp.wait %[[P0]]
 // CHECK-NEXT: pp.wait %[[P1]]
 // CHECK-NEXT: pp.run @p0_N microbatch 0
-// CHECK-NEXT: %[[P0:[0-9]+]] = pp.start on 0 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<loss, "loss">
-// CHECK-NEXT: %[[P1:[0-9]+]] = pp.start on 1 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<loss, "loss">
+// CHECK-NEXT: %[[P0:[0-9]+]] = pp.start on 0 all_reduce over <["pp"]> channel {{[0-9]+}} <loss>
+// CHECK-NEXT: %[[P1:[0-9]+]] = pp.start on 1 all_reduce over <["pp"]> channel {{[0-9]+}} <loss>
 // CHECK-NEXT: pp.wait %[[P0]]
 // CHECK-NEXT: pp.wait %[[P1]]
-// CHECK-NEXT: %[[P0:[0-9]+]] = pp.start on 0 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<norm, "norm">
-// CHECK-NEXT: %[[P1:[0-9]+]] = pp.start on 1 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<norm, "norm">
+// CHECK-NEXT: %[[P0:[0-9]+]] = pp.start on 0 all_reduce over <["pp"]> channel {{[0-9]+}} <norm>
+// CHECK-NEXT: %[[P1:[0-9]+]] = pp.start on 1 all_reduce over <["pp"]> channel {{[0-9]+}} <norm>
 // CHECK-NEXT: pp.wait %[[P0]]
 // CHECK-NEXT: pp.wait %[[P1]]
 // CHECK-NEXT: pp.run @p0_D microbatch 0
@@ -49,8 +49,8 @@
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: pp.run @p1_P microbatch 0
 // CHECK-NEXT: pp.run @p1_P microbatch 1
-// CHECK-NEXT: %[[P0:[0-9]+]] = pp.start on 0 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<global, "g0">
-// CHECK-NEXT: %[[P1:[0-9]+]] = pp.start on 1 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<global, "g0">
+// CHECK-NEXT: %[[P0:[0-9]+]] = pp.start on 0 all_reduce over <["pp"]> channel {{[0-9]+}} <global, "g0">
+// CHECK-NEXT: %[[P1:[0-9]+]] = pp.start on 1 all_reduce over <["pp"]> channel {{[0-9]+}} <global, "g0">
 // CHECK-NEXT: pp.wait %[[P0]]
 // CHECK-NEXT: pp.wait %[[P1]]
 // CHECK-NEXT: %[[F0:[0-9]+]]:2 = pp.run @s0_F microbatch 0
@@ -61,8 +61,8 @@
 // CHECK-NEXT: pp.run @s0_F microbatch 1
 // CHECK-NOT: @b0
 // CHECK-NOT: _D
-// CHECK: %[[P0:[0-9]+]] = pp.start on 0 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<loss, "loss">
-// CHECK-NEXT: %[[P1:[0-9]+]] = pp.start on 1 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<loss, "loss">
+// CHECK: %[[P0:[0-9]+]] = pp.start on 0 all_reduce over <["pp"]> channel {{[0-9]+}} <loss>
+// CHECK-NEXT: %[[P1:[0-9]+]] = pp.start on 1 all_reduce over <["pp"]> channel {{[0-9]+}} <loss>
 // CHECK-NEXT: pp.wait %[[P0]]
 // CHECK-NEXT: pp.wait %[[P1]]
 // CHECK-NEXT: {{^  }$}}

@@ -38,7 +38,7 @@
 // RUN: sed '/^  pp.run @F1 microbatch 0/d; s/^  %x0 = \(pp.wait %c0 : \).*/  \1!pp.token/; s/^\(  %c0 = .*\) slot 0 : .*/\1 : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=TOKEN
 // TOKEN: error: 'pp.recv' op receives no value, and the copy brings 'tensor<4x4xf32>'
 
-// RUN: sed 's/^  pp.run @F1 microbatch 0.*/  pp.run @L microbatch 0 (%x0) at () : (tensor<4x4xf32>) -> ()/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=TRAINING
+// RUN: sed 's/^  pp.run @F1 microbatch 0.*/  pp.run @L microbatch 0 (%x0) : (tensor<4x4xf32>) -> ()/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=TRAINING
 // TRAINING: error: 'pp.run' op runs @L, which the step does not call in training
 
 // RUN: sed 's/^pp.schedule \([01]\) attributes {/&evaluation, /' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=EVALUATION
@@ -75,8 +75,8 @@ pp.step microbatch {
   pp.call @L(%there) : (tensor<4x4xf32>) -> ()
 }
 pp.schedule 0 attributes {slots = array<i64: 64, 64, 64, 64>} {
-  %x0, %y0 = pp.run @F0 microbatch 0 () at (<input, "a">) slots [0, 1] : () -> (tensor<4x4xf32>, tensor<4x4xf32>)
-  %x1, %y1 = pp.run @F0 microbatch 1 () at (<input, "a"> + 64) slots [2, 3] : () -> (tensor<4x4xf32>, tensor<4x4xf32>)
+  %x0, %y0 = pp.run @F0 microbatch 0 () slots [0, 1] : () -> (tensor<4x4xf32>, tensor<4x4xf32>)
+  %x1, %y1 = pp.run @F0 microbatch 1 () slots [2, 3] : () -> (tensor<4x4xf32>, tensor<4x4xf32>)
   %out0 = pp.send copy 0 microbatch 0 (%x0) : tensor<4x4xf32>
   %out1 = pp.send copy 1 microbatch 0 (%y0) : tensor<4x4xf32>
   %out2 = pp.send copy 0 microbatch 1 (%x1) : tensor<4x4xf32>
@@ -95,6 +95,6 @@ pp.schedule 1 attributes {slots = array<i64: 64, 64, 64, 64>} {
   %y0 = pp.wait %c1 : !pp.future<tensor<4x4xf32>>
   %x1 = pp.wait %c2 : !pp.future<tensor<4x4xf32>>
   %y1 = pp.wait %c3 : !pp.future<tensor<4x4xf32>>
-  pp.run @F1 microbatch 0 (%x0, %y0) at () : (tensor<4x4xf32>, tensor<4x4xf32>) -> ()
-  pp.run @F1 microbatch 1 (%x1, %y1) at () : (tensor<4x4xf32>, tensor<4x4xf32>) -> ()
+  pp.run @F1 microbatch 0 (%x0, %y0) : (tensor<4x4xf32>, tensor<4x4xf32>) -> ()
+  pp.run @F1 microbatch 1 (%x1, %y1) : (tensor<4x4xf32>, tensor<4x4xf32>) -> ()
 }

@@ -12,17 +12,17 @@
 // UNKNOWN: error: 'pp.copy_bucket' op is of copy 4, which the step does not make in training
 
 // RUN: sed '/^pp.schedule/,$ {/^  pp.copy_bucket/d;}; s/^  pp.run @s1_F.*/&\n  pp.copy_bucket @b0 from 0 to 1 {id = 0 : i64}/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=READ
-// READ: error: 'pp.run' op reads 'w', which its owner has not lent to this place yet
+// READ: error: 'pp.run' op reads #pp.buffer<params, "b0">, which its owner has not lent to this place yet
 
-// RUN: sed '/^  pp.run @p0_U/d; /^pp.schedule/,$s/^  pp.copy_bucket.*/  pp.run @p0_U microbatch 0 () at (<params, "b0">) : () -> ()\n&/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=LATE
-// LATE: error: 'pp.copy_bucket' op sends @b0 after its update
+// RUN: sed '/^  pp.run @p0_U/d; /^pp.schedule/,$s/^  pp.copy_bucket.*/  pp.run @p0_U microbatch 0 () : () -> ()\n&/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=LATE
+// LATE: error: 'pp.copy_bucket' op sends #pp.buffer<params, "b0"> after its update
 // LATE: note: it is updated here
 
 // RUN: sed '/^pp.schedule/,$s/, slot = 0 : i64//' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NO-SLOT
 // NO-SLOT: error: 'pp.copy_bucket' op has no slot on place 0 for result 0
 
-// RUN: sed '/^  pp.run @s1_B/d; s/^  %g = .*slot.*/&\n  pp.run @s1_B microbatch 0 () at (<grads, "b0">) : () -> ()/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SENT
-// SENT: error: 'pp.run' op adds to #pp.role<grad, "w">, which was read or sent already
+// RUN: sed '/^  pp.run @s1_B/d; s/^  %g = .*slot.*/&\n  pp.run @s1_B microbatch 0 () : () -> ()/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SENT
+// SENT: error: 'pp.run' op adds to #pp.buffer<grads, "b0">, which was read or sent already
 // SENT: note: it is read or sent here
 
 // RUN: sed '/^pp.schedule/,$s/^  pp.copy_bucket.*/&\n&/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=AGAIN
@@ -63,10 +63,10 @@ pp.step begin {
 }
 pp.schedule local attributes {slot_places = array<i64: 0>, slots = array<i64: 256>} {
   pp.copy_bucket @b0 from 0 to 1 {id = 0 : i64}
-  pp.run @s1_F microbatch 0 () at (<params, "b0">) : () -> ()
-  pp.run @s1_B microbatch 0 () at (<grads, "b0">) : () -> ()
+  pp.run @s1_F microbatch 0 () : () -> ()
+  pp.run @s1_B microbatch 0 () : () -> ()
   %g = pp.copy_bucket @b0 from 1 to 0 {gradient_of = 0 : i64, id = 1 : i64, slot = 0 : i64} : tensor<64xf32>
-  pp.run @p0_C microbatch 0 (%g) at (<grads, "b0">) : (tensor<64xf32>) -> ()
-  pp.run @p0_N microbatch 0 () at (<grads, "b0">) : () -> ()
-  pp.run @p0_U microbatch 0 () at (<params, "b0">) : () -> ()
+  pp.run @p0_C microbatch 0 (%g) : (tensor<64xf32>) -> ()
+  pp.run @p0_N microbatch 0 () : () -> ()
+  pp.run @p0_U microbatch 0 () : () -> ()
 }

@@ -3,7 +3,7 @@
 // The list of all places is checked like those of each, and no wait in it comes before the other ends have started. Each of the others has something out
 // of its place.
 
-// RUN: sed '/^  %v = pp.run/d; s/^  %x = .*slot.*/&\n  %v = pp.run @s0_F microbatch 0 () at (<input, "a">) slots [0] : () -> tensor<40xf32>/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: sed '/^  %v = pp.run/d; s/^  %x = .*slot.*/&\n  %v = pp.run @s0_F microbatch 0 () slots [0] : () -> tensor<40xf32>/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=ORDER
 // ORDER: error: operand #0 does not dominate this use
 
 // RUN: sed 's/slot = 1/slot = 0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NO-SLOT
@@ -37,15 +37,15 @@
 // RUN: sed '/^  %r1 = /d; /^  pp.wait %r1/d; s/over <\["pp"\]>/over <["pp"] among [0]>/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=ONE-RANK
 // ONE-RANK: error: 'pp.start' op sums over #pp.group<["pp"] among [0]>, which is one rank
 
-// RUN: sed 's/^  pp.wait %r1.*/&\n  %r2 = pp.start on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">\n  pp.wait %r2 : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: sed 's/^  pp.wait %r1.*/&\n  %r2 = pp.start on 0 all_reduce over <["pp"]> channel 1 <loss>\n  pp.wait %r2 : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: error: 'pp.start' op sums a value that is summed already
 // TWICE: note: the sum is complete here
 
 // RUN: sed '/^  %r[01] = /d; /^  pp.wait/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=UNSUMMED
-// UNSUMMED: error: 'pp.schedule' op needs #pp.role<loss, "loss"> of all ranks, which is not summed yet on place 0
+// UNSUMMED: error: 'pp.schedule' op needs #pp.buffer<loss> of all ranks, which is not summed yet on place 0
 
 // RUN: sed 's/@s1_F(%x: tensor<40xf32>, /@s1_F(/; s/@s1_F(%x) : (tensor<40xf32>)/@s1_F() : ()/; s/@s1_F microbatch 0 (%x)\(.*\)(tensor<40xf32>)/@s1_F microbatch 0 ()\1()/; /slot = 1/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NEVER
-// NEVER: error: 'pp.schedule' op never makes this copy of microbatch 0
+// NEVER: error: 'pp.schedule' op never makes copy 0 of microbatch 0
 // NEVER: note: the step has it
 
 // RUN: sed 's/^pp.schedule local .*/pp.schedule 0 attributes {slots = array<i64>} {/; /^  %v = pp.run/,/^  pp.wait %r1/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=PLACE
@@ -57,7 +57,7 @@
 // RUN: sed 's/launch = "local"/launch = "ranks"/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=RANKS
 // RANKS: error: 'pp.schedule' op is of all places, and the plan's launch is ranks
 
-// RUN: sed '/^  %r1 = /d; s/^  pp.wait %r0.*/&\n  %r1 = pp.start on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=BEFORE
+// RUN: sed '/^  %r1 = /d; s/^  pp.wait %r0.*/&\n  %r1 = pp.start on 1 all_reduce over <["pp"]> channel 1 <loss>/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=BEFORE
 // BEFORE: error: 'pp.wait' op comes before place 1 starts its end; all places are one process, which would wait for ever
 // BEFORE: note: this start is waited for
 
@@ -72,7 +72,7 @@
 // SEND: error: 'pp.send' op is an end of a copy, and one process has both: it copies
 
 // Queues are those of the schedules of places.
-// RUN: sed 's/^pp.step /pp.task prologue @P(%g: tensor<f32> {pp.count = "targets", pp.role = #pp.role<global, "g">}) -> (tensor<f32> {pp.role = #pp.role<global, "g">}) {\n  pp.return %g : tensor<f32>\n}\npp.step prologue {\n  pp.call @P() : () -> ()\n} /; s/^  %v = pp.run/  pp.run @P microbatch 0 () at (<global, "g">) : () -> ()\n&/; s/^  %r1 = .*/  %g0 = pp.start on 0 all_reduce over <["pp"]> channel 1 #pp.role<global, "g">\n  %g1 = pp.start on 1 all_reduce over <["pp"]> channel 1 #pp.role<global, "g">\n&/; s/^  pp.wait %r1.*/&\n  pp.wait %g0 : !pp.token\n  pp.wait %g1 : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=QUEUE
+// RUN: sed 's/^pp.step /pp.task prologue @P(%g: tensor<f32> {pp.count = "targets", pp.role = #pp.role<global, "g">}) -> (tensor<f32> {pp.role = #pp.role<global, "g">}) {\n  pp.return %g : tensor<f32>\n}\npp.step prologue {\n  pp.call @P() : () -> ()\n} /; s/^  %v = pp.run/  pp.run @P microbatch 0 () : () -> ()\n&/; s/^  %r1 = .*/  %g0 = pp.start on 0 all_reduce over <["pp"]> channel 1 <global, "g">\n  %g1 = pp.start on 1 all_reduce over <["pp"]> channel 1 <global, "g">\n&/; s/^  pp.wait %r1.*/&\n  pp.wait %g0 : !pp.token\n  pp.wait %g1 : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=QUEUE
 // QUEUE: error: the schedules of the places do not fit together (rank N stands for place N): the ends of a queue do not agree on its order
 
 pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
@@ -93,11 +93,11 @@ pp.step microbatch {
   pp.call @s1_F(%x) : (tensor<40xf32>) -> ()
 }
 pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
-  %v = pp.run @s0_F microbatch 0 () at (<input, "a">) slots [0] : () -> tensor<40xf32>
+  %v = pp.run @s0_F microbatch 0 () slots [0] : () -> tensor<40xf32>
   %x = pp.copy %v from 0 to 1 {id = 0 : i64, microbatch = 0 : i64, slot = 1 : i64} : tensor<40xf32>
-  pp.run @s1_F microbatch 0 (%x) at (<loss>) : (tensor<40xf32>) -> ()
-  %r0 = pp.start on 0 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
-  %r1 = pp.start on 1 all_reduce over <["pp"]> channel 1 #pp.role<loss, "loss">
+  pp.run @s1_F microbatch 0 (%x) : (tensor<40xf32>) -> ()
+  %r0 = pp.start on 0 all_reduce over <["pp"]> channel 1 <loss>
+  %r1 = pp.start on 1 all_reduce over <["pp"]> channel 1 <loss>
   pp.wait %r0 : !pp.token
   pp.wait %r1 : !pp.token
 }

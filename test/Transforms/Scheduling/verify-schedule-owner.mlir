@@ -5,29 +5,29 @@
 // place.
 
 // RUN: sed '/^  pp.wait %borrowed/d; s/^  pp.run @s1_F.*/&\n  pp.wait %borrowed : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=READ
-// READ: error: 'pp.run' op reads 'w', which its owner has not lent to this place yet
+// READ: error: 'pp.run' op reads #pp.buffer<params, "b0"> while it is being received
 
 // RUN: sed '/^  pp.wait %lent/d; s/^  pp.run @p0_U.*/&\n  pp.wait %lent : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SENDING
-// SENDING: error: 'pp.run' op updates @b0 while it is being sent
-// SENDING: note: this send is not waited for
+// SENDING: error: 'pp.run' op writes #pp.buffer<params, "b0"> while it is being sent
+// SENDING: note: this is not waited for
 
 // RUN: sed '/^  %lent = /d; /^  pp.wait %lent/d; s/^  pp.run @p0_U.*/&\n  %lent = pp.send copy 0\n  pp.zero\n  pp.wait %lent : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=LATE
-// LATE: error: 'pp.send' op sends @b0 after its update
+// LATE: error: 'pp.send' op sends #pp.buffer<params, "b0"> after its update
 // LATE: note: it is updated here
 
-// RUN: sed '/^  pp.run @s1_B/d; s/^  %back = .*/&\n  pp.run @s1_B microbatch 0 () at (<grads, "b0">) : () -> ()/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SENT
-// SENT: error: 'pp.run' op adds to #pp.role<grad, "w">, which was read or sent already
-// SENT: note: it is read or sent here
+// RUN: sed '/^  pp.run @s1_B/d; s/^  %back = .*/&\n  pp.run @s1_B microbatch 0 () : () -> ()/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SENT
+// SENT: error: 'pp.run' op writes #pp.buffer<grads, "b0"> while it is being sent
+// SENT: note: this is not waited for
 
-// RUN: sed '/^  pp.run @p0_C/d; s/^  pp.run @p0_N.*/&\n  pp.run @p0_C microbatch 0 (%g) at (<grads, "b0">) : (tensor<64xf32>) -> ()/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NORM
-// NORM: error: 'pp.run' op adds to #pp.role<grad_range, "b0">, which was read or sent already
+// RUN: sed '/^  pp.run @p0_C/d; s/^  pp.run @p0_N.*/&\n  pp.run @p0_C microbatch 0 (%g) : (tensor<64xf32>) -> ()/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NORM
+// NORM: error: 'pp.run' op adds to #pp.buffer<grads, "b0">, which was read or sent already
 // NORM: note: it is read or sent here
 
 // RUN: sed '/^  %g = pp.wait/d; s/^  pp.run @p0_C microbatch 0 (%g)\(.*\)/  pp.run @p0_C microbatch 0 (%coming)\1\n  %g = pp.wait %coming : !pp.future<tensor<64xf32>>/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=COMING
 // COMING: error: use of value '%coming' expects different type than prior uses: 'tensor<64xf32>' vs '!pp.future<tensor<64xf32>>'
 
 // RUN: sed '/^  %back = /d; /^  pp.wait %back/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=UNSENT
-// UNSENT: error: 'pp.schedule' op never sends this copy
+// UNSENT: error: 'pp.schedule' op never sends copy 1
 // UNSENT: note: the step has it
 
 // RUN: sed 's/pp.send copy 0/& microbatch 0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=MICROBATCH
@@ -80,16 +80,16 @@ pp.schedule 0 attributes {slots = array<i64: 256>} {
   pp.zero
   %coming = pp.recv copy 1 slot 0 : !pp.future<tensor<64xf32>>
   %g = pp.wait %coming : !pp.future<tensor<64xf32>>
-  pp.run @p0_C microbatch 0 (%g) at (<grads, "b0">) : (tensor<64xf32>) -> ()
-  pp.run @p0_N microbatch 0 () at (<grads, "b0">) : () -> ()
+  pp.run @p0_C microbatch 0 (%g) : (tensor<64xf32>) -> ()
+  pp.run @p0_N microbatch 0 () : () -> ()
   pp.wait %lent : !pp.token
-  pp.run @p0_U microbatch 0 () at (<params, "b0">) : () -> ()
+  pp.run @p0_U microbatch 0 () : () -> ()
 }
 pp.schedule 1 attributes {slots = array<i64>} {
   %borrowed = pp.recv copy 0 : !pp.token
   pp.wait %borrowed : !pp.token
-  pp.run @s1_F microbatch 0 () at (<params, "b0">) : () -> ()
-  pp.run @s1_B microbatch 0 () at (<grads, "b0">) : () -> ()
+  pp.run @s1_F microbatch 0 () : () -> ()
+  pp.run @s1_B microbatch 0 () : () -> ()
   %back = pp.send copy 1
   pp.wait %back : !pp.token
 }

@@ -26,7 +26,7 @@
 // RUN: sed 's/^\(  %g0 = .*\) slots \[1\]/\1/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NOSLOT
 
 // RUN: sed '/^  %out1 = /d; /^  pp.wait %out1/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=UNSENT
-// UNSENT: error: {{.*}}never sends this copy of microbatch 1
+// UNSENT: error: 'pp.schedule' op never sends copy 0 of microbatch 1
 // UNSENT: note: the step has it
 
 // RUN: sed 's/^\(  %c1 = .*\) microbatch 1/\1 microbatch 0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=AGAIN
@@ -34,7 +34,7 @@
 // AGAIN: note: the first is here
 
 // RUN: sed 's/^  %in = .*/&\n  %other = pp.copy %h from 0 to 1 {id = 2 : i64} : tensor<16xf32>/; s/^  %out\([01]\) = .*/&\n  %other\1 = pp.send copy 2 microbatch \1 (%h\1) : tensor<16xf32>\n  pp.wait %other\1 : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=UNRECEIVED
-// UNRECEIVED: error: {{.*}}never receives this copy of microbatch 0
+// UNRECEIVED: error: 'pp.schedule' op never receives copy 2 of microbatch 0
 
 // RUN: sed 's/^  %up0 = pp.send copy 1/  %up0 = pp.send copy 0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=ELSEWHERE
 // ELSEWHERE: error: {{.*}}stands on place 1, but place 0 sends it
@@ -42,31 +42,31 @@
 // RUN: sed 's/^\(  %c0 = .*\) microbatch 0/\1 microbatch 2/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=BEYOND
 // BEYOND: error: {{.*}}receives microbatch 2 of 2
 
-// RUN: sed 's/^  pp.run @F1 microbatch 0.*/  %own = pp.run @F0 microbatch 0 () at (<params, "b0">) slots [1] : () -> tensor<16xf32>/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=FOREIGN
+// RUN: sed 's/^  pp.run @F1 microbatch 0.*/  %own = pp.run @F0 microbatch 0 () slots [1] : () -> tensor<16xf32>/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=FOREIGN
 // FOREIGN: error: {{.*}}runs a task of place 0 on place 1
 
-// RUN: sed 's/^  %reduce = .*/  %reduce = pp.start all_reduce over <["pp"] among [0, 1]> channel 1 @b0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=GROUP
-// GROUP: error: {{.*}}sums @b0 over 2 ranks, and not the 4 that have a part of it
+// RUN: sed 's/^  %reduce = .*/  %reduce = pp.start all_reduce over <["pp"] among [0, 1]> channel 1 <grads, "b0">/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=GROUP
+// GROUP: error: 'pp.start' op sums #pp.buffer<grads, "b0"> over 2 ranks, and not the 4 that have a part of it
 
 // RUN: sed '/^  %reduce = /d; /^  pp.wait %reduce/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=UNSUMMED
-// UNSUMMED: error: {{.*}}needs @b0 of all ranks, which is not summed yet
+// UNSUMMED: error: 'pp.run' op needs #pp.buffer<grads, "b0"> of all ranks, which is not summed yet
 
-// RUN: sed '/^  pp.run @B0 microbatch 1/d; s/^  pp.wait %reduce .*/&\n  pp.run @B0 microbatch 1 (%back1) at (<grads, "b0">) : (tensor<16xf32>) -> ()/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=LATE
-// LATE: error: {{.*}}adds to #pp.role<grad, "w">, which is summed already
+// RUN: sed '/^  pp.run @B0 microbatch 1/d; s/^  pp.wait %reduce .*/&\n  pp.run @B0 microbatch 1 (%back1) : (tensor<16xf32>) -> ()/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=LATE
+// LATE: error: 'pp.run' op adds to #pp.buffer<grads, "b0">, which is summed already
 // LATE: note: the sum is complete here
 
-// RUN: sed 's/^  pp.wait %reduce .*/&\n  %again = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel 1 @b0\n  pp.wait %again : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: sed 's/^  pp.wait %reduce .*/&\n  %again = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel 1 <grads, "b0">\n  pp.wait %again : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: error: {{.*}}sums a value that is summed already
 // TWICE: note: the sum is complete here
 
 // RUN: sed 's/^\(  %reduce = .* channel\) 1/\1 0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=CHANNEL
 // CHANNEL: error: {{.*}}is on channel 0, which is for transfers
 
-// RUN: sed 's/^  pp.wait %reduce .*/&\n  %loss = pp.start all_reduce over <["pp"]> channel 1 #pp.role<norm, "norm">\n  pp.wait %loss : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SHARED
+// RUN: sed 's/^  pp.wait %reduce .*/&\n  %loss = pp.start all_reduce over <["pp"]> channel 1 <norm>\n  pp.wait %loss : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SHARED
 // SHARED: error: {{.*}}is on channel 1, which belongs to another group
 // SHARED: note: that group's start is here
 
-// RUN: sed '/^  %out0 = /d; /^  pp.wait %out0/d; /^  %h1 = /d; /^  %out1 = /d; s/^\(  %coming0 = .*\) slot 0/\1 slot 1/; s/^  pp.run @B0 microbatch 0 .*/&\n  %out0 = pp.send copy 0 microbatch 0 (%h0) : tensor<16xf32>\n  %h1 = pp.run @F0 microbatch 1 () at (<params, "b0">) slots [1] : () -> tensor<16xf32>\n  %out1 = pp.send copy 0 microbatch 1 (%h1) : tensor<16xf32>\n  pp.wait %out0 : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=CYCLE
+// RUN: sed '/^  %out0 = /d; /^  pp.wait %out0/d; /^  %h1 = /d; /^  %out1 = /d; s/^\(  %coming0 = .*\) slot 0/\1 slot 1/; s/^  pp.run @B0 microbatch 0 .*/&\n  %out0 = pp.send copy 0 microbatch 0 (%h0) : tensor<16xf32>\n  %h1 = pp.run @F0 microbatch 1 () slots [1] : () -> tensor<16xf32>\n  %out1 = pp.send copy 0 microbatch 1 (%h1) : tensor<16xf32>\n  pp.wait %out0 : !pp.token/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=CYCLE
 // CYCLE: error: the schedules of the places do not fit together (rank N stands for all of place N): deadlock:
 // CYCLE-NEXT: rank 0 waits for @x1 (s1.g0) of microbatch 0, place 1 to 0 (action 2, after @F0 on microbatch 0), which rank 1 starts only after
 // CYCLE-NEXT: rank 1 waits for @x0 (s0.v0) of microbatch 0, place 0 to 1
@@ -116,35 +116,35 @@ pp.step microbatch {
   pp.call @N() : () -> ()
 }
 pp.schedule 0 attributes {slots = array<i64: 64, 64>} {
-  %h0 = pp.run @F0 microbatch 0 () at (<params, "b0">) slots [0] : () -> tensor<16xf32>
+  %h0 = pp.run @F0 microbatch 0 () slots [0] : () -> tensor<16xf32>
   %out0 = pp.send copy 0 microbatch 0 (%h0) : tensor<16xf32>
-  %h1 = pp.run @F0 microbatch 1 () at (<params, "b0">) slots [1] : () -> tensor<16xf32>
+  %h1 = pp.run @F0 microbatch 1 () slots [1] : () -> tensor<16xf32>
   %out1 = pp.send copy 0 microbatch 1 (%h1) : tensor<16xf32>
   pp.wait %out0 : !pp.token
   %coming0 = pp.recv copy 1 microbatch 0 slot 0 : !pp.future<tensor<16xf32>>
   %back0 = pp.wait %coming0 : !pp.future<tensor<16xf32>>
-  pp.run @B0 microbatch 0 (%back0) at (<grads, "b0">) : (tensor<16xf32>) -> ()
+  pp.run @B0 microbatch 0 (%back0) : (tensor<16xf32>) -> ()
   pp.wait %out1 : !pp.token
   %coming1 = pp.recv copy 1 microbatch 1 slot 1 : !pp.future<tensor<16xf32>>
   %back1 = pp.wait %coming1 : !pp.future<tensor<16xf32>>
-  pp.run @B0 microbatch 1 (%back1) at (<grads, "b0">) : (tensor<16xf32>) -> ()
-  %reduce = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel 1 @b0
+  pp.run @B0 microbatch 1 (%back1) : (tensor<16xf32>) -> ()
+  %reduce = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel 1 <grads, "b0">
   pp.wait %reduce : !pp.token
-  pp.run @N microbatch 0 () at (<grads, "b0">) : () -> ()
+  pp.run @N microbatch 0 () : () -> ()
 }
 pp.schedule 1 attributes {slots = array<i64: 64, 64>} {
   %c0 = pp.recv copy 0 microbatch 0 slot 0 : !pp.future<tensor<16xf32>>
   %in0 = pp.wait %c0 : !pp.future<tensor<16xf32>>
-  pp.run @F1 microbatch 0 (%in0) at () : (tensor<16xf32>) -> ()
-  %g0 = pp.run @B1 microbatch 0 (%in0) at (<grads, "b0">) slots [1] : (tensor<16xf32>) -> tensor<16xf32>
+  pp.run @F1 microbatch 0 (%in0) : (tensor<16xf32>) -> ()
+  %g0 = pp.run @B1 microbatch 0 (%in0) slots [1] : (tensor<16xf32>) -> tensor<16xf32>
   %up0 = pp.send copy 1 microbatch 0 (%g0) : tensor<16xf32>
   %c1 = pp.recv copy 0 microbatch 1 slot 0 : !pp.future<tensor<16xf32>>
   %in1 = pp.wait %c1 : !pp.future<tensor<16xf32>>
-  pp.run @F1 microbatch 1 (%in1) at () : (tensor<16xf32>) -> ()
+  pp.run @F1 microbatch 1 (%in1) : (tensor<16xf32>) -> ()
   pp.wait %up0 : !pp.token
-  %g1 = pp.run @B1 microbatch 1 (%in1) at (<grads, "b0">) slots [1] : (tensor<16xf32>) -> tensor<16xf32>
+  %g1 = pp.run @B1 microbatch 1 (%in1) slots [1] : (tensor<16xf32>) -> tensor<16xf32>
   %up1 = pp.send copy 1 microbatch 1 (%g1) : tensor<16xf32>
   pp.wait %up1 : !pp.token
-  %all = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel 1 @b0
+  %all = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel 1 <grads, "b0">
   pp.wait %all : !pp.token
 }

@@ -1,5 +1,5 @@
 // RUN: ppopt opt %s --pp-form-buckets --pp-gather-parameters --pp-scatter-gradients --pp-sign-tasks > %t.tasks
-// RUN: ppopt opt %t.tasks --pp-schedule --pp-insert-collectives --pp-bind-operands --pp-assign-slots > %t
+// RUN: ppopt opt %t.tasks --pp-schedule --pp-insert-collectives --pp-assign-slots > %t
 // RUN: ppopt opt %t --pp-verify-schedule
 
 // Schedules are proved from the signatures of tasks: these must list what the bodies make, not less and not more.

@@ -1,4 +1,4 @@
-// RUN: ppopt opt %s --pp-form-buckets --pp-gather-parameters --pp-scatter-gradients --pp-sign-tasks --pp-schedule --pp-overlap-transfers --pp-insert-collectives --pp-bind-operands --pp-assign-slots > %t
+// RUN: ppopt opt %s --pp-form-buckets --pp-gather-parameters --pp-scatter-gradients --pp-sign-tasks --pp-schedule --pp-overlap-transfers --pp-insert-collectives --pp-assign-slots > %t
 // RUN: ppopt opt %t --pp-verify-schedule
 // RUN: FileCheck %s --input-file=%t
 
@@ -8,19 +8,19 @@
 // CHECK-NOT: pp.task norm
 // CHECK: pp.schedule 0
 // CHECK: pp.run @s0_B microbatch 1
-// CHECK-NEXT: [[SUM:%[0-9]+]] = pp.start all_reduce over <["pp"] among [0, 1]> channel [[C:[0-9]+]] @b0
+// CHECK-NEXT: [[SUM:%[0-9]+]] = pp.start all_reduce over <["pp"] among [0, 1]> channel [[C:[0-9]+]] <grads, "b0">
 // CHECK-NEXT: pp.wait [[SUM]]
 // CHECK-NEXT: pp.run @p0_N
-// CHECK-NEXT: %{{[0-9]+}} = pp.start all_reduce over <["fsdp", "pp"]> channel {{[0-9]+}} #pp.role<norm, "norm">
+// CHECK-NEXT: %{{[0-9]+}} = pp.start all_reduce over <["fsdp", "pp"]> channel {{[0-9]+}} <norm>
 // CHECK: pp.run @p0_U_b0
 // CHECK-NEXT: {{^  }$}}
 // CHECK: pp.schedule 1
 // CHECK: pp.run @s1_B microbatch 1
-// CHECK: [[SUM:%[0-9]+]] = pp.start all_reduce over <["pp"] among [0, 1]> channel [[C]] @b0
+// CHECK: [[SUM:%[0-9]+]] = pp.start all_reduce over <["pp"] among [0, 1]> channel [[C]] <grads, "b0">
 // CHECK: pp.run @p1_U_b0
 
 // RUN: sed 's/all_reduce over <\["pp"\] among \[0, 1\]>/all_reduce over <["fsdp"]>/' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=GROUP
-// GROUP: error: 'pp.start' op must be an all_reduce of @b0 over #pp.group<["pp"] among [0, 1]>: tasks have summed it over #pp.group<["fsdp"]>
+// GROUP: error: 'pp.start' op must be an all_reduce of #pp.buffer<grads, "b0"> over #pp.group<["pp"] among [0, 1]>: tasks have summed it over #pp.group<["fsdp"]>
 // RUN: sed 's/all_reduce over <\["pp"\] among \[0, 1\]>/all_reduce over <["pp"]>/' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=GROUP
 pp.plan {zero = 3 : i64, mesh = [#pp.axis<"fsdp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 1>}

@@ -1,5 +1,5 @@
-// RUN: sed 's/STAGE/2/' %s | ppopt opt --pp-form-buckets --pp-gather-parameters --pp-scatter-gradients --pp-sign-tasks --pp-schedule --pp-insert-collectives --pp-bind-operands --pp-assign-slots > %t.2
-// RUN: sed 's/STAGE/3/' %s | ppopt opt --pp-form-buckets --pp-gather-parameters --pp-scatter-gradients --pp-sign-tasks --pp-schedule --pp-insert-collectives --pp-bind-operands --pp-assign-slots > %t.3
+// RUN: sed 's/STAGE/2/' %s | ppopt opt --pp-form-buckets --pp-gather-parameters --pp-scatter-gradients --pp-sign-tasks --pp-schedule --pp-insert-collectives --pp-assign-slots > %t.2
+// RUN: sed 's/STAGE/3/' %s | ppopt opt --pp-form-buckets --pp-gather-parameters --pp-scatter-gradients --pp-sign-tasks --pp-schedule --pp-insert-collectives --pp-assign-slots > %t.3
 // RUN: ppopt opt %t.2 --pp-verify-schedule
 // RUN: ppopt opt %t.3 --pp-verify-schedule
 
@@ -8,37 +8,31 @@
 
 // RUN: sed '/%5 = pp.start /d; /pp.wait %5 /d' %t.2 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=REPLICAS
 // RUN: sed '/%5 = pp.start /d; /pp.wait %5 /d' %t.3 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=REPLICAS
-// REPLICAS: error: 'pp.run' op needs @b0 of all ranks, which is not summed yet
+// REPLICAS: error: 'pp.run' op needs #pp.buffer<grads, "b0"> of all ranks, which is not summed yet
 
 // RUN: sed '/%5 = pp.start / { s/"dp"/"fsdp"/; s/channel 4/channel 9/ }' %t.3 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=GROUP
 // RUN: sed '/%5 = pp.start / s/all_reduce/reduce_scatter/' %t.3 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=GROUP
 // RUN: sed '/%5 = pp.start / s/"dp"/"dp", "fsdp"/' %t.2 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=GROUP
-// GROUP: error: 'pp.start' op must be an all_reduce of @b0 over #pp.group<["dp"]>: tasks have summed it over #pp.group<["fsdp"]>
+// GROUP: error: 'pp.start' op must be an all_reduce of #pp.buffer<grads, "b0"> over #pp.group<["dp"]>: tasks have summed it over #pp.group<["fsdp"]>
 
 // RUN: sed '/%5 = pp.start / s/$/ shard/' %t.3 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SHARD
-// SHARD: error: 'pp.start' op sums shards of @b0, of which ranks do not have chunks; put a reduce_scatter before it
+// SHARD: error: 'pp.start' op sums shards of #pp.buffer<grads, "b0">, of which ranks do not have chunks; put a reduce_scatter before it
 
 // Of this microbatch the sum lacks a part.
 // RUN: sed -e '/pp.run @s1_B microbatch 1/ { h; d }' -e '/pp.wait %5 /G' %t.3 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=LATE
-// LATE: error: 'pp.run' op adds to #pp.role<grad_range, "b0">, which is summed already
+// LATE: error: 'pp.run' op adds to #pp.buffer<grads, "b0">, which is summed already
 // LATE: note: the sum is complete here
 // RUN: sed -e '/pp.run @s1_B microbatch 1/ { h; d }' -e '/%5 = pp.start /G' %t.3 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=MEANWHILE
-// MEANWHILE: error: 'pp.run' op uses #pp.role<grad_range, "b0"> while it is being summed over ranks
+// MEANWHILE: error: 'pp.run' op writes #pp.buffer<grads, "b0"> while it is being summed over ranks
 
 // Once per microbatch, as a sum of the first one's gradients.
-// RUN: sed -e '/pp.run @s1_B microbatch 0/ s/$/\n %again = pp.start all_reduce over <["dp"]> channel 4 @b0\n pp.wait %again : !pp.token/' %t.3 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=LATE
-
-// The rank's chunk is all that there is.
-// RUN: sed '/pp.run @p0_N/ s/<grads, "b0">/<grads, "b0"> + fsdp * 256/' %t.3 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=CHUNK
-// CHUNK: error: 'pp.run' op binds operand 0, #pp.role<grad_range, "b0">, to #pp.address<<grads, "b0"> + 0 + fsdp * 256>, but it is at #pp.address<<grads, "b0"> + 0>
-// RUN: sed '/pp.run @s0_F microbatch 1/ s/<params, "b1">/<params, "b1"> + fsdp * 256/' %t.3 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=PARAMS
-// PARAMS: error: 'pp.run' op binds operand 0, #pp.role<param_range, "b1">, to #pp.address<<params, "b1"> + 0 + fsdp * 256>, but it is at #pp.address<<params, "b1"> + 0>
+// RUN: sed -e '/pp.run @s1_B microbatch 0/ s/$/\n %again = pp.start all_reduce over <["dp"]> channel 4 <grads, "b0">\n pp.wait %again : !pp.token/' %t.3 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=LATE
 
 // Whole parameters are gathered after the update, and waited for by the next step; of chunks there is nothing to gather.
 // RUN: sed '/pp.wait %arg1 / { h; d }; /pp.run @s0_F microbatch 0/G' %t.2 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=CARRIED
-// CARRIED: error: 'pp.run' op reads parameters of @b1, which the step before may still be gathering; wait for the schedule's argument before it
-// RUN: sed '/pp.run @p0_U_b0/ s/$/\n %gather = pp.start all_gather over <["fsdp"]> channel 9 #pp.role<param_range, "b0">\n pp.wait %gather : !pp.token/' %t.3 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=TASKS
-// TASKS: error: 'pp.start' op gathers parameters of @b0, which tasks gather
+// CARRIED: error: 'pp.run' op reads #pp.buffer<params, "b1"> while it is being gathered from ranks
+// RUN: sed '/pp.run @p0_U_b0/ s/$/\n %gather = pp.start all_gather over <["fsdp"]> channel 9 <params, "b0">\n pp.wait %gather : !pp.token/' %t.3 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=TASKS
+// TASKS: error: 'pp.start' op gathers #pp.buffer<params, "b0">, of which ranks do not have chunks to gather here: tasks gather them
 
 // Channels of tasks are those of no other group, and not that of transfers.
 // RUN: sed '/%5 = pp.start / s/channel 4/channel 2/' %t.3 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=CHANNEL

@@ -37,6 +37,19 @@ namespace mlir::pp {
 /// one another, and which is no state.
 inline bool isValue(RoleKind kind) { return kind == RoleKind::Value; }
 
+/// Returns whether tasks add to a buffer of this kind, which ranks then sum.
+inline bool isSummed(BufferAttr buffer) {
+  switch (buffer.getKind()) {
+  case BufferKind::Grads:
+  case BufferKind::Loss:
+  case BufferKind::Global:
+  case BufferKind::Norm:
+    return true;
+  default:
+    return false;
+  }
+}
+
 /// An argument of a task, or a result that is tied to none.
 struct TaskOperand {
   RoleAttr role;

@@ -207,14 +207,12 @@ def PP_AddressAttr : PP_Attr<"Address", "address"> {
   let summary = "a byte of a buffer";
   let description = [{
     The byte `offset` of the buffer and, for each of the `strides`, as many bytes more as the rank's coordinate on the axis times the stride:
-    `#pp.address<<grads, "b0"> + 0 + dp * 512>`. In a run: `<grads, "b0"> + dp * 512`.
+    `#pp.address<<grads, "b0"> + 0 + dp * 512>`.
   }];
   let parameters = (ins "::mlir::pp::BufferAttr":$buffer, "int64_t":$offset, OptionalArrayRefParameter<"::mlir::pp::StrideAttr">:$strides);
   let builders = [AttrBuilderWithInferredContext<(ins "::mlir::pp::BufferAttr":$buffer, "int64_t":$offset), [{ return $_get(buffer.getContext(), buffer, offset, ::llvm::ArrayRef<::mlir::pp::StrideAttr>()); }]>];
   let assemblyFormat = "`<` $buffer `+` $offset (`+` $strides^)? `>`";
 }
-
-def PP_Addresses : TypedArrayAttrBase<PP_AddressAttr, "addresses">;
 
 def PP_TileCutAttr : PP_Attr<"TileCut", "tile_cut"> {
   let summary = "one axis that cuts a dimension of a tensor";

@@ -204,7 +204,6 @@ def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> 
     std::optional<unsigned> getTiedArgument(unsigned resultNumber);
     /// What a run of the task binds: the arguments, then the results that are tied to none. These results become arguments in phase kernels.
     ::llvm::SmallVector<::mlir::pp::TaskOperand> getBoundOperands();
-    unsigned getNumBoundOperands();
     /// The numbers of the arguments and results that are values, which tasks hand to one another. All others are state.
     ::llvm::SmallVector<unsigned> getValueArguments();
     ::llvm::SmallVector<unsigned> getValueResults();

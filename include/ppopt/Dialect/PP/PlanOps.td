@@ -177,7 +177,7 @@ def PP_ScheduleOp : PP_Op<"schedule", [NoTerminator, SingleBlock]> {
     }
     pp.schedule 0 attributes {slots = array<i64: 128>} {
       pp.zero
-      %h = pp.run @s0_F microbatch 0 () at (<input, "x">) slots [0] : () -> tensor<4x8xf32>
+      %h = pp.run @s0_F microbatch 0 () slots [0] : () -> tensor<4x8xf32>
       %sent = pp.send copy 0 microbatch 0 (%h) : tensor<4x8xf32>
       pp.wait %sent : !pp.token
     }
@@ -208,11 +208,10 @@ class PP_Action<string mnemonic, list<Trait> traits = []>
 def PP_RunOp : PP_Action<"run", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a task on a microbatch";
   let description = [{
-    The operands and results are the task's values, in its order, as those of its `pp.call`. `slots` says where the results are, from `pp-assign-slots` on. `at` are
-    the addresses of what else the task binds, in its order, from `pp-bind-operands` on: a buffer and the bytes before the operand. A task does not
-    know where its operands are.
+    The operands and results are the task's values, in its order, as those of its `pp.call`. `slots` says where the results are, from `pp-assign-slots` on. The state
+    that the task takes is where its roles, the microbatch and the chunk say: no run says it again.
 
-    A task on chunks of buckets runs on those that the rank has (addresses with strides), or on the chunks of coordinate `chunk`: where every rank has
+    A task on chunks of buckets runs on those that the rank has, or on the chunks of coordinate `chunk`: where every rank has
     all chunks, it runs once on each.
 
     Example:
@@ -224,15 +223,15 @@ def PP_RunOp : PP_Action<"run", [DeclareOpInterfaceMethods<SymbolUserOpInterface
     }
     pp.schedule 0 attributes {slots = array<i64: 128>} {
       pp.zero
-      %h = pp.run @s0_F microbatch 1 () at (<input, "x"> + 128) slots [0] : () -> tensor<4x8xf32>
+      %h = pp.run @s0_F microbatch 1 () slots [0] : () -> tensor<4x8xf32>
     }
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$task, PP_I64Attr:$microbatch, OptionalAttr<PP_I64Attr>:$chunk, Variadic<AnyRankedTensor>:$values,
-                       OptionalAttr<PP_Addresses>:$addresses, OptionalAttr<DenseI64ArrayAttr>:$slots);
+                       OptionalAttr<DenseI64ArrayAttr>:$slots);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    $task `microbatch` $microbatch (`chunk` $chunk^)? ` ` `(` $values `)` (`at` custom<Addresses>($addresses)^)? (`slots` $slots^)? attr-dict `:`
+    $task `microbatch` $microbatch (`chunk` $chunk^)? ` ` `(` $values `)` (`slots` $slots^)? attr-dict `:`
     functional-type($values, $results)
   }];
 }
@@ -255,7 +254,7 @@ def PP_ZeroOp : PP_Action<"zero"> {
 def PP_StartOp : PP_Action<"start"> {
   let summary = "starts a collective";
   let description = [{
-    `what` is a bucket (its gradients), or a role (loss, global, norm; param_range: a bucket's parameters). With `shard` it is the rank's chunk of the bucket, as the
+    `buffer` is what is summed (a bucket's gradients, the loss, a count, the norm) or gathered (a bucket's parameters). With `shard` it is the rank's chunk of the bucket, as the
     bucket's shard group cuts it. A buffer is cut into one chunk per rank of the group. `all_reduce` leaves
     the sum on every rank, `reduce_scatter` each rank's chunk of it, which `all_gather` then collects on every rank. Starts on one
     channel happen in one order on all ranks of the group. In a local schedule, and only there, a start says of which place it is
@@ -265,24 +264,21 @@ def PP_StartOp : PP_Action<"start"> {
 
     ```mlir
     pp.schedule 0 attributes {slots = array<i64: 128>} {
-      %sum = pp.start all_reduce over <["dp", "pp"]> channel 1 #pp.role<loss, "loss">
+      %sum = pp.start all_reduce over <["dp", "pp"]> channel 1 <loss>
       pp.wait %sum : !pp.token
     }
     ```
   }];
-  let arguments = (ins PP_CollectiveAttr:$collective, PP_GroupAttr:$group, PP_I64Attr:$channel, AnyAttr:$what,
+  let arguments = (ins PP_CollectiveAttr:$collective, PP_GroupAttr:$group, PP_I64Attr:$channel, PP_BufferAttr:$buffer,
                        UnitAttr:$shard, OptionalAttr<PP_I64Attr>:$place);
   let results = (outs PP_Token:$token);
   let hasVerifier = 1;
-  let assemblyFormat = "(`on` $place^)? custom<Collective>($collective) `over` $group `channel` $channel $what (`shard` $shard^)? attr-dict";
+  let assemblyFormat = "(`on` $place^)? custom<Collective>($collective) `over` $group `channel` $channel $buffer (`shard` $shard^)? attr-dict";
   let extraClassDeclaration = [{
     /// The collective as the runtime sees it.
     ::ppopt::geometry::Collective getKind() { return getCollective().getKind(); }
     /// Whether it gathers a bucket's parameters after their update; all others complete a sum.
-    bool gathersParameters() {
-      auto role = ::llvm::dyn_cast<RoleAttr>(getWhat());
-      return role && role.getKind() == RoleKind::ParamRange;
-    }
+    bool gathersParameters() { return getBuffer().getKind() == BufferKind::Params; }
     /// The place that starts it.
     int64_t getPlaceOfStart();
   }];

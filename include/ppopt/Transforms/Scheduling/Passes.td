@@ -91,7 +91,7 @@ def InsertCollectives : Pass<"pp-insert-collectives", "::mlir::ModuleOp"> {
 
     ```mlir
     pp.run @s0_B microbatch 1 () : () -> ()
-    %sum = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel 1 @b0
+    %sum = pp.start all_reduce over <["dp", "pp"] among [0, 1]> channel 1 <grads, "b0">
     pp.wait %sum : !pp.token
     pp.run @p0_N microbatch 0 () : () -> ()
     ```
@@ -107,31 +107,15 @@ def OrderEvaluation : Pass<"pp-order-evaluation", "::mlir::ModuleOp"> {
     complete start after it, and the sum of the loss is last. Training schedules stay as they are.
 
     ```mlir
-    %sum = pp.start all_reduce over <["pp"]> channel 1 #pp.role<global, "g0">
+    %sum = pp.start all_reduce over <["pp"]> channel 1 <global, "g0">
     %coming = pp.recv copy 0 microbatch 0 : !pp.future<tensor<4x8xf32>>          // before
     pp.wait %sum : !pp.token
 
-    %sum = pp.start all_reduce over <["pp"]> channel 1 #pp.role<global, "g0">
+    %sum = pp.start all_reduce over <["pp"]> channel 1 <global, "g0">
     pp.wait %sum : !pp.token
     %coming = pp.recv copy 0 microbatch 0 : !pp.future<tensor<4x8xf32>>          // after
     ```
   }];
-}
-
-def BindOperands : Pass<"pp-bind-operands", "::mlir::ModuleOp"> {
-  let summary = "Says where the operands of runs are";
-  let description = [{
-    Gives a run the address of every operand of its task that is no value: the arguments, and then the
-    results that are tied to none. The role of an operand says what it is; buckets and declarations
-    say in which buffer that is, and at which byte. A microbatch's rows of an input follow those of
-    the microbatches before.
-
-    ```mlir
-    pp.run @s0_F microbatch 1 () : () -> ()                                                // before
-    pp.run @s0_F microbatch 1 () at (<input, "x"> + 128, <params, "b0"> + 64) : () -> ()   // after
-    ```
-  }];
-  let dependentDialects = ["::mlir::pp::PPDialect"];
 }
 
 def OrderStarts : Pass<"pp-order-starts", "::mlir::ModuleOp"> {
@@ -177,12 +161,12 @@ def VerifySchedule : Pass<"pp-verify-schedule", "::mlir::ModuleOp"> {
     - It is an instance of `pp.step`: every call of the place runs once on every microbatch or once
       per step, every end of a copy is made as often, and each operand is the value that the step has
       there, of the same microbatch.
-    - Every operand of a run that is no value has the address that buckets and declarations give it,
-      inside of its buffer.
     - A value is read from a slot of its place that still holds it; no slot is written while it is
       being sent or received.
+    - Nothing touches a buffer that something in flight writes, or writes one that it reads. What the
+      step before left in flight counts too.
     - Every sum covers all ranks that have a part, after the last addition and before the first
-      reader.
+      reader. Parameters of which each rank has updated a chunk are gathered before they are read.
     - Borrowed parameters are read after their transfer; lent ones are updated after they have been
       sent.
     - Nothing is added to gradients that were read or sent.

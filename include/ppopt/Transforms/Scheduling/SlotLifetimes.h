@@ -11,6 +11,9 @@ namespace mlir::pp {
 /// value that a wait gives, else the value.
 Value getHolder(Value value);
 
+/// Returns the type of the tensor in the slot.
+Type getValueType(Value holder);
+
 /// Returns the number of the slot of a result of an action; nothing before
 /// pp-assign-slots.
 std::optional<int64_t> getSlot(Value holder);

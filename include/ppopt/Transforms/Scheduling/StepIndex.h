@@ -23,11 +23,9 @@ public:
     return operands.find(task)->second;
   }
   const StepCopies &getCopies() const { return copies; }
-  /// Returns the copy that a send or a receive is an end of; null if the step
-  /// has none of that id.
-  template <typename OpT> const StepCopy *getCopy(OpT end) const {
-    return copies.find(end.getCopy());
-  }
+  /// Returns the copy that an action makes, or is an end of; null if it is
+  /// another action, or the step has none of that id.
+  const StepCopy *getCopy(Operation *action) const;
 
   /// Returns the place of what an action makes or starts.
   int64_t getPlace(Operation *action) const;
@@ -37,6 +35,11 @@ private:
   DenseMap<Operation *, SmallVector<TaskOperand>> operands; ///< by task
   StepCopies copies;
 };
+
+/// Return the id of the copy that an action makes or is an end of, and the
+/// microbatch that it is of; nothing if there is none.
+std::optional<int64_t> getCopyId(Operation *action);
+std::optional<int64_t> getMicrobatch(Operation *action);
 
 /// Checks that the step has the copies that the module's schedules name.
 LogicalResult checkCopies(ModuleOp module, const StepIndex &index);

@@ -13,7 +13,7 @@ for i, line in enumerate(list(lines)):
         last = None
     elif begin is not None and re.search(r"pp\.run @s\d", line):
         last = i
-    elif begin is not None and last and "pp.start" in line and "#pp.role<loss" in line:
+    elif begin is not None and last and "pp.start" in line and "<loss>" in line:
         lines.insert(last, lines.pop(i))
         begin = None
 print("\n".join(lines))

@@ -1,19 +1,23 @@
-// RUN: ppopt opt %s --pp-bind-operands | FileCheck %s
-// RUN: sed 's/microbatch 1 ()/& at (<input, "x">, <params, "b0">, <param, "frozen">, <step_state>, <loss>, <logits>)/' %s | not ppopt opt --pp-bind-operands 2>&1 | FileCheck %s --check-prefix=TWICE
-// TWICE: error: 'pp.run' op has addresses already
-// RUN: sed 's/"clip_scale"/"clap"/' %s | not ppopt opt --pp-bind-operands 2>&1 | FileCheck %s --check-prefix=FIELD
+// RUN: %mutate opt %s --test-print-addresses | FileCheck %s
+// RUN: sed 's/"clip_scale"/"clap"/' %s | not %mutate opt --test-print-addresses 2>&1 | FileCheck %s --check-prefix=FIELD
 // FIELD: error: 'pp.run' op the step state has no field 'clap'
-// RUN: sed 's/role<grad, "w">/role<grad, "u">/g' %s | not ppopt opt --pp-bind-operands 2>&1 | FileCheck %s --check-prefix=GRADIENT
+// RUN: sed 's/role<grad, "w">/role<grad, "u">/g' %s | not %mutate opt --test-print-addresses 2>&1 | FileCheck %s --check-prefix=GRADIENT
 // GRADIENT: error: 'pp.run' op adds to the gradient of 'u', which no bucket holds
+// RUN: sed '/pp.input_decl/d' %s | not %mutate opt --test-print-addresses 2>&1 | FileCheck %s --check-prefix=UNDECLARED
+// UNDECLARED: error: 'pp.run' op has #pp.role<input, "x"> in #pp.buffer<input, "x">, which the module does not declare
+// RUN: sed 's/type = tensor<8x4xf32>/type = tensor<6x4xf32>/' %s | not %mutate opt --test-print-addresses 2>&1 | FileCheck %s --check-prefix=END
+// END: error: 'pp.run' op has #pp.role<input, "x"> up to byte 128 of #pp.buffer<input, "x">, which has 96
 
 // A parameter is in its bucket after the parameters before it, its gradient at the same element of the bucket's gradients, which are
 // wider than parameters of bf16. The rows of a microbatch follow those of the ones before it, and so does its key. Untied results come after the arguments.
 // A value has no address.
-// CHECK: %[[V:[0-9]+]] = pp.run @F microbatch 0 () at (<input, "x">, <params, "b0"> + 128, <param, "frozen">, <step_state> + 96, <loss>, <logits>) : () -> tensor<40xbf16>
-// CHECK-NEXT: pp.run @F microbatch 1 () at (<input, "x"> + 64, <params, "b0"> + 128, <param, "frozen">, <step_state> + 216, <loss>, <logits>) : () -> tensor<40xbf16>
-// CHECK-NEXT: pp.run @B microbatch 0 (%[[V]]) at (<grads, "b0"> + 256) : (tensor<40xbf16>) -> ()
-// CHECK-NEXT: pp.run @U microbatch 0 () at (<params, "b0">, <grads, "b0">, <state, "b0", "m">, <norm>, <global, "g0">, <step_state> + 72) : () -> ()
+// CHECK: %[[V:[0-9]+]] = pp.run @F microbatch 0 () {test.addresses = [#pp.address<<input, "x"> + 0>, #pp.address<<params, "b0"> + 128>, #pp.address<<param, "frozen"> + 0>, #pp.address<<step_state> + 96>, #pp.address<<loss> + 0>, #pp.address<<logits> + 0>]} : () -> tensor<40xbf16>
+// CHECK-NEXT: pp.run @F microbatch 1 () {test.addresses = [#pp.address<<input, "x"> + 64>, #pp.address<<params, "b0"> + 128>, #pp.address<<param, "frozen"> + 0>, #pp.address<<step_state> + 216>, #pp.address<<loss> + 0>, #pp.address<<logits> + 0>]} : () -> tensor<40xbf16>
+// CHECK-NEXT: pp.run @B microbatch 0 (%[[V]]) {test.addresses = [#pp.address<<grads, "b0"> + 256>]} : (tensor<40xbf16>) -> ()
+// CHECK-NEXT: pp.run @U microbatch 0 () {test.addresses = [#pp.address<<params, "b0"> + 0>, #pp.address<<grads, "b0"> + 0>, #pp.address<<state, "b0", "m"> + 0>, #pp.address<<norm> + 0>, #pp.address<<global, "g0"> + 0>, #pp.address<<step_state> + 72>]} : () -> ()
 pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "adamw", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+pp.input_decl "x" {type = tensor<8x4xf32>, shift = 0 : i64}
+pp.param_decl "frozen" {type = tensor<4xf32>, init = #pp.init<zeros>, frozen}
 pp.bucket @b0 {params = ["v", "w"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = bf16, decayed = true}
 pp.task forward stage 0 @F(
     %x: tensor<4x4xf32> {pp.role = #pp.role<input, "x">}, %w: tensor<40xbf16> {pp.role = #pp.role<param, "w">},
