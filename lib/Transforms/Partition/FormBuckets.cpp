@@ -264,10 +264,8 @@ private:
   SmallVector<BucketOp> formBuckets(PlanOp plan, OpBuilder &builder);
 
   int64_t nextCopy = 0;
-  /// The gradients that come back of each borrowed bucket, and the tasks that
-  /// add them.
-  DenseMap<Operation *, SmallVector<Value>> returned;
-  SmallVector<std::pair<TaskOp, Operation *>> collects;
+  /// The tasks that add the gradients that come back of borrowed buckets.
+  SmallVector<std::pair<TaskOp, SmallVector<Value>>> collects;
 };
 
 /// Finds the loss, which some task adds to, and the counts.
@@ -291,7 +289,7 @@ void FormBuckets::lend(BucketOp bucket, StepOp step, OpBuilder &builder) {
       RankedTensorType::get({bucket.getElements()}, getGradType(bucket));
   auto begin = OpBuilder::atBlockEnd(getBlock(step.getBegin()));
   auto end = OpBuilder::atBlockEnd(getBlock(step.getEnd()));
-  SmallVector<Value> &back = returned[bucket];
+  SmallVector<Value> back;
   for (int64_t place : bucket.getBorrowers()) {
     int64_t id = nextCopy++;
     CopyBucketOp::create(begin, bucket.getLoc(), TypeRange(),
@@ -304,8 +302,8 @@ void FormBuckets::lend(BucketOp bucket, StepOp step, OpBuilder &builder) {
                                      /*slot=*/IntegerAttr());
     back.push_back(copy.getGradients());
   }
-  collects.push_back(
-      {buildCollectTask(bucket, back.size(), type, builder), bucket});
+  collects.emplace_back(buildCollectTask(bucket, back.size(), type, builder),
+                        back);
 }
 
 /// Calls what a step ends with: all tasks of one kind before those of the next.
@@ -315,8 +313,8 @@ void FormBuckets::callEnd(StepOp step) {
     CallOp::create(builder, task.getLoc(), TypeRange(), task.getSymName(),
                    operands);
   };
-  for (auto [task, bucket] : collects)
-    call(task, returned[bucket]);
+  for (auto &[task, back] : collects)
+    call(task, back);
   for (TaskKind kind : {TaskKind::Norm, TaskKind::Decide, TaskKind::Update})
     for (auto task : getOperation().getOps<TaskOp>())
       if (task.getKind() == kind)

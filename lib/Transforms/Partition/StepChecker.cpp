@@ -16,7 +16,7 @@ StepChecker::StepChecker(ModuleOp module, int64_t places)
     buckets[bucket.getSymName()] = bucket;
 }
 
-static void spell(InFlightDiagnostic &diag, ShardingAttr sharding) {
+void pp::spell(InFlightDiagnostic &diag, ShardingAttr sharding) {
   if (sharding)
     diag << sharding;
   else

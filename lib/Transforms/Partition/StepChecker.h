@@ -10,6 +10,9 @@
 
 namespace mlir::pp {
 
+/// Spells how a value is cut, for messages.
+void spell(InFlightDiagnostic &diag, ShardingAttr sharding);
+
 /// Checks that a step calls each task once where its kind belongs; that a call
 /// takes values of its task's place, cut over the ranks as the task takes them;
 /// that copies go between places of the plan, from the one that makes the

@@ -92,13 +92,6 @@ static ShardingAttr getSharding(Operation *declaration) {
   return declaration->getAttrOfType<ShardingAttr>(kShardingAttr);
 }
 
-static void spell(InFlightDiagnostic &diag, ShardingAttr sharding) {
-  if (sharding)
-    diag << sharding;
-  else
-    diag << "the same on all ranks";
-}
-
 LogicalResult TaskChecker::expectSharding(Operation *op, RoleAttr role,
                                           ShardingAttr found,
                                           ShardingAttr expected) {

@@ -67,8 +67,9 @@ int64_t PartsChecker::countRanks(BufferAttr buffer) {
 LogicalResult PartsChecker::checkIsComplete(Operation *reader, OnPlace place,
                                             bool isChunk) {
   BufferAttr buffer = place.second;
+  static const Parts none;
   auto found = memory.find(place);
-  const Parts parts = found == memory.end() ? Parts() : found->second;
+  const Parts &parts = found == memory.end() ? none : found->second;
   int64_t ranks = hasPart(place) ? countRanks(buffer) : 1;
   bool isAdded = ranks == 1 || parts.ranks == ranks;
   if (isAdded && (isChunk || !parts.chunks))
