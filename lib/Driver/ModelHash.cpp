@@ -5,6 +5,7 @@
 #include "ppopt/Analysis/Device.h"
 #include "ppopt/Dialect/PP/DeclaredAttributes.h"
 #include "ppopt/Dialect/PP/FixedBatch.h"
+#include "ppopt/Dialect/PP/PersistentBuffers.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Passes.h"
 #include "ppopt/Transforms/Placement/AssignPlaces.h"
@@ -21,11 +22,12 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Drops what belongs to a plan, not to the model: the device, thresholds and
-/// marks.
+/// Drops what belongs to a plan and not to the model (the device, thresholds
+/// and marks), and buffers, which no step reads.
 static void dropPlan(ModuleOp model) {
   setDevice(model, getBuiltinDevice());
   model->removeAttr(kThresholdsAttr);
+  model->removeAttr(kBuffersAttr);
   FailureOr<func::FuncOp> entry = findEntry(model);
   if (succeeded(entry))
     (void)dissolveMarks(*entry, std::numeric_limits<int64_t>::max());

@@ -37,9 +37,7 @@ static Expr putOnDiagonal(Emitter &emit, Value part, int64_t rows,
   Shape shape(Emitter::shapeOf(part)), offsets(shape.size(), 0);
   shape.back() = rows;
   offsets.back() = std::max<int64_t>(-offset, 0);
-  if (shape != Shape(Emitter::shapeOf(part)))
-    part = emit.make<PadOp>(emit.tensorType(Emitter::typeOf(part), shape), part,
-                            offsets);
+  part = emit.pad(part, shape, offsets);
   shape.push_back(1);
   return where(isOnDiagonal(emit, rows, columns, offset),
                Expr(emit, emit.reshape(part, shape)), others);

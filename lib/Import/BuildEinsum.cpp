@@ -2,10 +2,9 @@
 
 #include "BuildEinsum.h"
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
+#include "Equation.h"
 
-#include <map>
+#include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
 using namespace mlir;
@@ -13,106 +12,12 @@ using namespace mlir::pp;
 using namespace mlir::pp::pt2;
 
 namespace {
-/// Names of dimensions: letters, and -1, -2, … for those of an ellipsis from
-/// the right.
-using Labels = SmallVector<int, 6>;
-
-struct Term {
-  Labels labels;
-  bool hasEllipsis = false;
-  size_t ellipsisAt = 0;
-};
-
 /// A tensor whose dimensions have names.
 struct Labeled {
   Value value;
   Labels labels;
 };
-
-struct Equation {
-  SmallVector<Term> operands;
-  Term output;
-};
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Equations
-//===----------------------------------------------------------------------===//
-
-static Term readTerm(OpCall &call, StringRef text) {
-  Term term;
-  while (!text.empty()) {
-    if (!term.hasEllipsis && text.consume_front("...")) {
-      term.hasEllipsis = true;
-      term.ellipsisAt = term.labels.size();
-      continue;
-    }
-    char letter = text.front();
-    text = text.drop_front();
-    if (letter == ' ')
-      continue;
-    if (!isAlpha(letter))
-      call.fail("has an equation with '" + Twine(letter) + "'");
-    if (llvm::is_contained(term.labels, int(letter)))
-      call.fail("has the letter '" + Twine(letter) +
-                "' twice in one term; take torch.diagonal first");
-    term.labels.push_back(letter);
-  }
-  return term;
-}
-
-static void insertEllipsis(Term &term, int64_t count) {
-  Labels dims;
-  for (int64_t dim = count; dim > 0; --dim)
-    dims.push_back(-int(dim));
-  if (term.hasEllipsis)
-    term.labels.insert(term.labels.begin() + term.ellipsisAt, dims.begin(),
-                       dims.end());
-}
-
-/// Without "->", the output has the ellipsis and then the letters that occur
-/// once, in their order.
-static Term implicitOutput(ArrayRef<Term> operands) {
-  std::map<int, int> uses;
-  Term output;
-  output.hasEllipsis = true;
-  for (const Term &term : operands)
-    for (int label : term.labels)
-      ++uses[label];
-  for (auto [label, count] : uses)
-    if (count == 1)
-      output.labels.push_back(label);
-  return output;
-}
-
-/// Reads the equation for operands of the shapes.
-static Equation readEquation(OpCall &call, StringRef text,
-                             ArrayRef<Value> values) {
-  Equation equation;
-  auto [left, right] = text.split("->");
-  SmallVector<StringRef> terms;
-  left.split(terms, ',');
-  for (StringRef term : terms)
-    equation.operands.push_back(readTerm(call, term));
-  equation.output = text.contains("->") ? readTerm(call, right)
-                                        : implicitOutput(equation.operands);
-  if (terms.size() != values.size())
-    call.fail("has an equation of " + Twine(terms.size()) + " operands for " +
-              Twine(values.size()));
-  if (call.failed())
-    return equation;
-  int64_t most = 0;
-  for (auto [term, value] : zip_equal(equation.operands, values)) {
-    int64_t rest = Emitter::rankOf(value) - int64_t(term.labels.size());
-    if (rest < 0 || (rest > 0 && !term.hasEllipsis))
-      call.fail("has an operand of " + Twine(Emitter::rankOf(value)) +
-                " dimensions that its equation '" + text + "' does not fit");
-    insertEllipsis(term, std::max<int64_t>(rest, 0));
-    most = std::max(most, rest);
-  }
-  insertEllipsis(equation.output, most);
-  return equation;
-}
 
 //===----------------------------------------------------------------------===//
 // Matmuls
@@ -259,30 +164,7 @@ static Labeled contract(Emitter &emit, Labeled a, Labeled b,
 // The op
 //===----------------------------------------------------------------------===//
 
-/// Gives dimensions of size 1 the size that others of their name have.
-static void broadcastSizes(OpCall &call, Emitter &emit,
-                           MutableArrayRef<Labeled> operands) {
-  std::map<int, int64_t> sizes;
-  for (const Labeled &x : operands)
-    for (auto [label, size] : zip_equal(x.labels, Emitter::shapeOf(x.value))) {
-      int64_t &known = sizes.try_emplace(label, 1).first->second;
-      if (size != 1 && known != 1 && size != known)
-        call.fail("has dimensions of sizes " + Twine(known) + " and " +
-                  Twine(size) + " under one letter");
-      known = std::max(known, size);
-    }
-  if (call.failed())
-    return;
-  for (Labeled &x : operands) {
-    Shape shape;
-    for (int label : x.labels)
-      shape.push_back(sizes[label]);
-    x.value = emit.broadcastTo(x.value, shape);
-  }
-}
-
 std::vector<Value> pt2::buildEinsum(OpCall &call, Emitter &emit) {
-  StringRef text = call.text("equation", "");
   Dtype type = call.result().type;
   if (type == Dtype::boolean)
     call.fail("multiplies booleans; cast its operands to a float");
@@ -293,21 +175,27 @@ std::vector<Value> pt2::buildEinsum(OpCall &call, Emitter &emit) {
     call.fail("has no operands");
   if (call.failed())
     return {};
-  Equation equation = readEquation(call, text, values);
+  SmallVector<Shape> shapes;
+  for (Value value : values)
+    shapes.push_back(Shape(Emitter::shapeOf(value)));
+  Equation equation = readEquation(call, shapes);
+  const Labels &output = equation.output;
   if (call.failed())
     return {};
+  std::map<int, int64_t> sizes = findSizes(call, equation.operands, shapes);
   SmallVector<Labeled> operands;
-  for (auto [term, value] : zip_equal(equation.operands, values))
-    operands.push_back({value, term.labels});
-  broadcastSizes(call, emit, operands);
-  const Labels &output = equation.output.labels;
-  for (int label : output)
-    if (llvm::none_of(operands, [&](const Labeled &x) {
-          return llvm::is_contained(x.labels, label);
-        }))
-      call.fail("has an output with a letter that no operand has");
-  if (call.failed())
-    return {};
+  for (auto [value, own] : zip_equal(values, equation.operands)) {
+    Shape shape;
+    for (int label : own) {
+      shape.push_back(sizes[label]);
+      if (llvm::count(own, label) > 1)
+        call.fail("has the letter '" + Twine(char(label)) +
+                  "' twice in one term; take torch.diagonal first");
+    }
+    if (call.failed())
+      return {};
+    operands.push_back({emit.broadcastTo(value, shape), own});
+  }
 
   auto isNeededBut = [&](size_t first, size_t second, int label) {
     if (llvm::is_contained(output, label))

@@ -1,5 +1,6 @@
 //===- BuildLinearAlgebra.cpp - Contractions and weight norms ------------===//
 
+#include "BuildIndexed.h"
 #include "Formula.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -15,21 +16,19 @@ using Results = std::vector<Value>;
 // Contractions
 //===----------------------------------------------------------------------===//
 
-/// `rows` (dims) and the others of a tensor as a matrix: the others first, or
-/// last.
+/// A tensor as a matrix: `dims` as its columns and the others as its rows, or
+/// the other way around.
 static Value asMatrix(Emitter &emit, Value x, ArrayRef<int64_t> dims,
                       bool isLast) {
-  Shape kept, perm(dims);
-  int64_t contracted = 1, others = 1;
-  for (int64_t dim = 0; dim < Emitter::rankOf(x); ++dim)
-    (llvm::is_contained(dims, dim) ? contracted : others) *=
-        Emitter::shapeOf(x)[dim];
-  for (int64_t dim = 0; dim < Emitter::rankOf(x); ++dim)
-    if (!llvm::is_contained(dims, dim))
-      kept.push_back(dim);
-  perm.insert(isLast ? perm.begin() : perm.end(), kept.begin(), kept.end());
-  Shape shape = isLast ? Shape{others, contracted} : Shape{contracted, others};
-  return emit.reshape(emit.transpose(x, perm), shape);
+  Shape perm = toLast(Emitter::rankOf(x), dims);
+  auto contracted = perm.end() - dims.size();
+  if (!isLast)
+    std::rotate(perm.begin(), contracted, perm.end());
+  x = emit.transpose(x, perm);
+  ArrayRef<int64_t> shape = Emitter::shapeOf(x);
+  size_t rows = isLast ? shape.size() - dims.size() : dims.size();
+  return emit.reshape(x, {countElements(shape.take_front(rows)),
+                          countElements(shape.drop_front(rows))});
 }
 
 static Results contract(OpCall &call, Emitter &emit, Shape left, Shape right) {

@@ -39,19 +39,25 @@ static Results buildRunning(OpCall &call, Emitter &emit) {
   return {x};
 }
 
+/// Returns the dimension along which a call goes, and gives a tensor of which
+/// it goes along all elements, or of rank 0, one dimension.
+static int64_t dimOrAll(OpCall &call, Emitter &emit, Value &x) {
+  int64_t rank = Emitter::rankOf(x),
+          dim = call.has("dim") ? call.dim("dim", rank) : 0;
+  (void)call.flag("keepdim", false); // the result's shape says it
+  if (rank == 0 || !call.has("dim"))
+    x = emit.reshape(x, {countElements(Emitter::shapeOf(x))});
+  return dim;
+}
+
 /// The product of all elements, or of those along a dimension, by halves.
 static Results buildProduct(OpCall &call, Emitter &emit) {
   call.dtype("dtype");
-  bool isWhole = !call.has("dim");
-  int64_t rank = isWhole ? 1 : call.tensor("self").getRank();
-  int64_t dim = isWhole ? 0 : call.dim("dim", rank);
-  (void)call.flag("keepdim", false); // the result's shape says it
+  Value x = emit.operand(call, "self", call.result().type);
+  int64_t dim = dimOrAll(call, emit, x);
   if (call.failed())
     return {};
-  Value x = emit.operand(call, "self", call.result().type);
-  if (isWhole)
-    x = emit.reshape(x, {countElements(Emitter::shapeOf(x))});
-  while (rank > 0 && Emitter::shapeOf(x)[dim] > 1) {
+  while (Emitter::shapeOf(x)[dim] > 1) {
     int64_t size = Emitter::shapeOf(x)[dim], half = size / 2;
     Value product = emit.mul(emit.sliceDim(x, dim, 0, half),
                              emit.sliceDim(x, dim, half, half));
@@ -93,14 +99,7 @@ static Results buildDiff(OpCall &call, Emitter &emit) {
 
 /// argmax and argmin: the first of equal elements.
 static Results buildPosition(OpCall &call, Emitter &emit) {
-  const Tensor &self = call.tensor("self");
-  bool isWhole = !call.has("dim");
-  int64_t rank = isWhole ? 1 : self.getRank();
-  int64_t dim = isWhole ? 0 : call.dim("dim", rank);
-  (void)call.flag("keepdim", false); // the result's shape says it
-  if (call.failed())
-    return {};
-  Expr x{emit, emit.value(self)};
+  Expr x{emit, emit.value(call.tensor("self"))};
   if (x.getType() == Dtype::boolean)
     x = castTo(x, Dtype::i32);
   if (isFloat(x.getType()))
@@ -108,8 +107,9 @@ static Results buildPosition(OpCall &call, Emitter &emit) {
   if (call.getOp().starts_with("aten.argmin."))
     x = -x;
   Value value = x.get();
-  if (isWhole || rank == 0)
-    value = emit.reshape(value, {countElements(self.shape)});
+  int64_t dim = dimOrAll(call, emit, value);
+  if (call.failed())
+    return {};
   return {emit.reshape(firstMaximum(emit, value, dim), call.result().shape)};
 }
 

@@ -21,13 +21,9 @@ Value pt2::sliceStep(Emitter &emit, Value x, int64_t dim, int64_t begin,
     return emit.sliceDim(x, dim, begin, count);
   // Whole groups of `step` elements, of which the first is taken.
   Shape shape(Emitter::shapeOf(x));
-  int64_t missing = begin + count * step - shape[dim];
-  if (missing > 0) {
-    Shape padded = shape;
-    padded[dim] += missing;
-    x = emit.make<PadOp>(emit.tensorType(Emitter::typeOf(x), padded), x,
-                         Shape(shape.size(), 0));
-  }
+  Shape padded = shape;
+  padded[dim] = std::max(padded[dim], begin + count * step);
+  x = emit.pad(x, padded, Shape(shape.size(), 0));
   x = emit.sliceDim(x, dim, begin, count * step);
   Shape groups(Emitter::shapeOf(x));
   groups[dim] = count;
@@ -352,11 +348,8 @@ Values buildPad(OpCall &call, Emitter &emit) {
     offsets[dim] = std::max<int64_t>(amounts[i], 0);
   }
   x = emit.slice(x, begins, sizes);
-  if (Emitter::shapeOf(x) == ArrayRef(to))
-    return {x};
-  Dtype type = Emitter::typeOf(x);
-  Value padded = emit.make<PadOp>(emit.tensorType(type, to), x, offsets);
-  if (value == 0)
+  Value padded = emit.pad(x, to, offsets);
+  if (value == 0 || padded == x)
     return {padded};
   if (!fits(call, to, to))
     return {};
@@ -368,7 +361,8 @@ Values buildPad(OpCall &call, Emitter &emit) {
           index[dim] >= offsets[dim] && index[dim] < offsets[dim] + sizes[dim];
     mask.set(index, {0, !isInside});
   });
-  return {emit.select(emit.constant(mask), emit.number(type, value), padded)};
+  return {emit.select(emit.constant(mask),
+                      emit.number(Emitter::typeOf(x), value), padded)};
 }
 
 /// Turns one dimension at a time.

@@ -18,8 +18,7 @@ static Value spread(Emitter &emit, Value x, Value part, const DimRange &range) {
     Shape shape(Emitter::shapeOf(value)), offsets(shape.size(), 0);
     shape[dim] = size;
     offsets[dim] = offset;
-    return emit.make<PadOp>(emit.tensorType(Emitter::typeOf(value), shape),
-                            value, offsets);
+    return emit.pad(value, shape, offsets);
   };
   int64_t dim = range.dim, size = Emitter::shapeOf(x)[dim];
   Shape groups(Emitter::shapeOf(part)), flat = groups;

@@ -269,6 +269,13 @@ Value Emitter::sliceDim(Value value, int64_t dim, int64_t begin, int64_t size) {
   return slice(value, offsets, sizes);
 }
 
+Value Emitter::pad(Value value, ArrayRef<int64_t> shape,
+                   ArrayRef<int64_t> offsets) {
+  if (shapeOf(value) == shape)
+    return value;
+  return make<PadOp>(tensorType(typeOf(value), shape), value, offsets);
+}
+
 Value Emitter::concat(ArrayRef<Value> values, int64_t dim) {
   if (values.empty()) {
     fail("nothing is joined");

@@ -70,6 +70,8 @@ public:
   Value slice(Value value, ArrayRef<int64_t> offsets, ArrayRef<int64_t> sizes);
   /// `size` elements from `begin` on along one dimension.
   Value sliceDim(Value value, int64_t dim, int64_t begin, int64_t size);
+  /// Zeros around a tensor, whose first element is at `offsets`.
+  Value pad(Value value, ArrayRef<int64_t> shape, ArrayRef<int64_t> offsets);
   Value concat(ArrayRef<Value> values, int64_t dim);
   Value add(Value a, Value b) { return make<AddOp>(a, b); }
   Value sub(Value a, Value b) { return make<SubOp>(a, b); }

@@ -27,11 +27,14 @@ llvm::ArrayRef<EvaluatedOp> getUnaryOps();
 llvm::ArrayRef<EvaluatedOp> getBinaryOps();
 llvm::ArrayRef<EvaluatedOp> getSelectionOps();
 llvm::ArrayRef<EvaluatedOp> getViewOps();
+llvm::ArrayRef<EvaluatedOp> getPartOps();
 llvm::ArrayRef<EvaluatedOp> getJoinOps();
 llvm::ArrayRef<EvaluatedOp> getReductionOps();
 llvm::ArrayRef<EvaluatedOp> getScanOps();
 llvm::ArrayRef<EvaluatedOp> getIndexOps();
 llvm::ArrayRef<EvaluatedOp> getMatmulOps();
+llvm::ArrayRef<EvaluatedOp> getContractionOps();
+llvm::ArrayRef<EvaluatedOp> getFormulaOps();
 
 /// Whether all tensors of the call are constants; an error of the call
 /// otherwise.

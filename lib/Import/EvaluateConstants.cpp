@@ -16,8 +16,9 @@ static StringMap<const EvaluatedOp *> collectOps() {
   StringMap<const EvaluatedOp *> table;
   for (ArrayRef<EvaluatedOp> group :
        {getCreationOps(), getUnaryOps(), getBinaryOps(), getSelectionOps(),
-        getViewOps(), getJoinOps(), getReductionOps(), getScanOps(),
-        getIndexOps(), getMatmulOps()})
+        getViewOps(), getPartOps(), getJoinOps(), getReductionOps(),
+        getScanOps(), getIndexOps(), getMatmulOps(), getContractionOps(),
+        getFormulaOps()})
     for (const EvaluatedOp &op : group)
       table[op.name] = &op;
   return table;

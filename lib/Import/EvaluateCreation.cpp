@@ -232,6 +232,7 @@ ArrayRef<EvaluatedOp> pt2::getCreationOps() {
       {"aten.scalar_tensor.default", checked<scalarTensor>},
       {"aten.fill.Scalar", checked<fill>},
       {"aten.fill.Tensor", checked<fill>},
+      {"aten.zero.default", checked<like<0>>},
       {"aten.linspace.default", checked<linspace>},
       {"aten.eye.default", checked<eye>},
       {"aten.eye.m", checked<eye>},

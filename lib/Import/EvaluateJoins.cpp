@@ -60,9 +60,8 @@ static SmallVector<HostTensor> joined(OpCall &call) {
   return tensors;
 }
 
-static Results cat(OpCall &call) {
-  SmallVector<HostTensor> tensors = joined(call);
-  Dtype type = call.result().type;
+/// Joins along a dimension, which a negative number counts from the end.
+static Results join(OpCall &call, ArrayRef<HostTensor> tensors, int64_t dim) {
   // A vector without elements fits everywhere.
   SmallVector<HostTensor> filled;
   for (const HostTensor &tensor : tensors)
@@ -72,12 +71,53 @@ static Results cat(OpCall &call) {
     filled.push_back(tensors.front());
   if (call.failed())
     return {};
-  int64_t rank = filled.front().getRank(), dim = call.dim("dim", rank, 0);
+  int64_t rank = filled.front().getRank();
+  dim = call.wrapDim(dim, rank);
   if (rank == 0)
     call.fail("joins tensors of rank 0");
   if (call.failed())
     return {};
-  return concatenate(call, filled, dim, type);
+  return concatenate(call, filled, dim, call.result().type);
+}
+
+static Results cat(OpCall &call) {
+  return join(call, joined(call), call.integer("dim", 0));
+}
+
+/// A tensor with `rank` dimensions at least: [n] as [1, n] and as [1, n, 1].
+static HostTensor atLeast(HostTensor tensor, int64_t rank) {
+  if (rank >= 1 && tensor.getRank() == 0)
+    tensor = insertDim(tensor, 0);
+  if (rank >= 2 && tensor.getRank() == 1)
+    tensor = insertDim(tensor, 0);
+  if (rank >= 3 && tensor.getRank() == 2)
+    tensor = insertDim(tensor, 2);
+  return tensor;
+}
+
+template <int rank> static Results atLeastDims(OpCall &call) {
+  return {atLeast(constant(call, "self"), rank)};
+}
+
+/// vstack (1), hstack (2) and dstack (3): joins along the dimension of tensors
+/// that have it; hstack joins vectors along their own.
+template <int rank> static Results stackAlong(OpCall &call) {
+  SmallVector<HostTensor> tensors = joined(call);
+  bool areVectors = false;
+  for (HostTensor &tensor : tensors) {
+    tensor = atLeast(tensor, rank == 1 ? 2 : rank == 2 ? 1 : 3);
+    areVectors |= tensor.getRank() == 1;
+  }
+  return join(call, tensors, areVectors ? 0 : rank - 1);
+}
+
+/// Vectors are columns.
+static Results columnStack(OpCall &call) {
+  SmallVector<HostTensor> tensors = joined(call);
+  for (HostTensor &tensor : tensors)
+    if (tensor.getRank() < 2)
+      tensor = insertDim(atLeastOneDim(tensor), 1);
+  return join(call, tensors, 1);
 }
 
 static Results stack(OpCall &call) {
@@ -253,6 +293,13 @@ ArrayRef<EvaluatedOp> pt2::getJoinOps() {
   static const EvaluatedOp ops[] = {
       {"aten.cat.default", checked<cat>},
       {"aten.stack.default", checked<stack>},
+      {"aten.atleast_1d.default", checked<atLeastDims<1>>},
+      {"aten.atleast_2d.default", checked<atLeastDims<2>>},
+      {"aten.atleast_3d.default", checked<atLeastDims<3>>},
+      {"aten.vstack.default", checked<stackAlong<1>>},
+      {"aten.hstack.default", checked<stackAlong<2>>},
+      {"aten.dstack.default", checked<stackAlong<3>>},
+      {"aten.column_stack.default", checked<columnStack>},
       {"aten.repeat.default", checked<repeat>},
       {"aten.tile.default", checked<tile>},
       {"aten.repeat_interleave.self_int", checked<repeatInterleave>},

@@ -184,6 +184,82 @@ template <bool isMax> static Results extremeAndPosition(OpCall &call) {
   return results;
 }
 
+//===----------------------------------------------------------------------===//
+// Variances, norms, logarithms of sums
+//===----------------------------------------------------------------------===//
+
+static double meanOf(const HostTensor &tensor) {
+  return addAll(tensor).real / double(tensor.getElements());
+}
+
+/// var and std (default, dim, correction), and their forms with the mean. A
+/// divisor is at least 0, by which the result is infinite or a NaN.
+static Results variance(OpCall &call) {
+  StringRef op = call.getOp();
+  bool isStd = op.starts_with("aten.std");
+  Dtype type = call.result().type;
+  HostTensor self = constant(call, "self").cast(type);
+  double correction = op.ends_with(".correction")
+                          ? call.number("correction", 1)
+                          : double(call.flag("unbiased", true));
+  Results results = reduceDims(call, self, type, [&](const HostTensor &x) {
+    double mean = meanOf(x), sum = 0;
+    forEach(x, [&](const Scalar &each) {
+      sum += (each.real - mean) * (each.real - mean);
+    });
+    double variance = sum / std::max(double(x.getElements()) - correction, 0.0);
+    return Scalar{isStd ? std::sqrt(variance) : variance, 0};
+  });
+  if (op.contains("_mean.") && !call.failed())
+    for (HostTensor &mean :
+         reduceDims(call, self, type,
+                    [](const HostTensor &x) { return Scalar{meanOf(x), 0}; }))
+      results.push_back(mean);
+  return results;
+}
+
+static double normOf(const HostTensor &tensor, double order) {
+  double sum = 0, most = 0, least = INFINITY;
+  bool hasNan = false;
+  forEach(tensor, [&](const Scalar &x) {
+    double size = std::fabs(x.real);
+    hasNan |= std::isnan(size);
+    most = std::max(most, size);
+    least = std::min(least, size);
+    sum += order == 0 ? size != 0 : order == 1 ? size : std::pow(size, order);
+  });
+  if (std::isinf(order))
+    return hasNan ? NAN : order > 0 ? most : least;
+  return order == 0 || order == 1 ? sum : std::pow(sum, 1 / order);
+}
+
+static Results norm(OpCall &call) {
+  bool isLinalg = call.getOp().starts_with("aten.linalg_vector_norm.");
+  double order = call.number(isLinalg ? "ord" : "p", 2);
+  Dtype type = call.result().type;
+  call.dtype("dtype"); // the result has it
+  if (!isFloat(type))
+    call.fail("makes a norm of " + spell(type));
+  return reduceDims(
+      call, constant(call, "self").cast(type), type,
+      [&](const HostTensor &x) { return Scalar{normOf(x, order), 0}; });
+}
+
+/// Of a largest element that is infinite nothing is subtracted.
+static Results logSumExp(OpCall &call) {
+  Dtype type = call.result().type;
+  if (!isFloat(type))
+    call.fail("makes a logarithm of " + spell(type));
+  return reduceDims(
+      call, constant(call, "self").cast(type), type, [](const HostTensor &x) {
+        double most = x.getElements() ? findExtreme<true>(x).value.real : 0;
+        double shift = std::isinf(most) ? 0 : most, sum = 0;
+        forEach(
+            x, [&](const Scalar &each) { sum += std::exp(each.real - shift); });
+        return Scalar{std::log(sum) + shift, 0};
+      });
+}
+
 ArrayRef<EvaluatedOp> pt2::getReductionOps() {
   static const EvaluatedOp ops[] = {
       {"aten.sum.default", checked<sum>},
@@ -206,6 +282,21 @@ ArrayRef<EvaluatedOp> pt2::getReductionOps() {
       {"aten.min.dim", checked<extremeAndPosition<false>>},
       {"aten.argmax.default", checked<extremePosition<true>>},
       {"aten.argmin.default", checked<extremePosition<false>>},
+      {"aten.var.default", checked<variance>},
+      {"aten.var.dim", checked<variance>},
+      {"aten.var.correction", checked<variance>},
+      {"aten.std.default", checked<variance>},
+      {"aten.std.dim", checked<variance>},
+      {"aten.std.correction", checked<variance>},
+      {"aten.var_mean.default", checked<variance>},
+      {"aten.var_mean.dim", checked<variance>},
+      {"aten.var_mean.correction", checked<variance>},
+      {"aten.std_mean.correction", checked<variance>},
+      {"aten.norm.Scalar", checked<norm>},
+      {"aten.norm.ScalarOpt_dim", checked<norm>},
+      {"aten.norm.ScalarOpt_dim_dtype", checked<norm>},
+      {"aten.linalg_vector_norm.default", checked<norm>},
+      {"aten.logsumexp.default", checked<logSumExp>},
       {"aten.count_nonzero.default", checked<countNonzero>},
       {"aten.count_nonzero.dim_IntList", checked<countNonzero>},
   };

@@ -117,6 +117,43 @@ static Results diff(OpCall &call) {
 }
 
 //===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+/// A line that is -inf throughout gives NaN, or 0 if it `isSafe`.
+template <bool isLogarithm, bool isSafe = false>
+static Results softmax(OpCall &call) {
+  Dtype type = call.result().type;
+  call.dtype("dtype");               // the result has it
+  call.flag("half_to_float", false); // likewise
+  if (!isFloat(type))
+    call.fail("makes a softmax of " + spell(type));
+  if (call.failed())
+    return {};
+  HostTensor self = constant(call, "self").cast(type);
+  int64_t dim = call.dim("dim", self.getRank());
+  return mapLines(call, self, dim, sizeAlong(self, dim), type,
+                  [](const HostTensor &line, MutableArrayRef<Scalar> result) {
+                    double most = -INFINITY, sum = 0;
+                    for (auto [i, each] : enumerate(result)) {
+                      each = line.get({int64_t(i)});
+                      most = std::isnan(each.real) ? NAN
+                                                   : std::max(most, each.real);
+                    }
+                    if (isSafe && most == -INFINITY) {
+                      llvm::fill(result, Scalar());
+                      return;
+                    }
+                    for (const Scalar &each : result)
+                      sum += std::exp(each.real - most);
+                    for (Scalar &each : result)
+                      each.real = isLogarithm
+                                      ? each.real - most - std::log(sum)
+                                      : std::exp(each.real - most) / sum;
+                  });
+}
+
+//===----------------------------------------------------------------------===//
 // Orders
 //===----------------------------------------------------------------------===//
 
@@ -187,6 +224,11 @@ ArrayRef<EvaluatedOp> pt2::getScanOps() {
       {"aten.cumsum.default", checked<accumulate<false>>},
       {"aten.cumprod.default", checked<accumulate<true>>},
       {"aten.diff.default", checked<diff>},
+      {"aten.softmax.int", checked<softmax<false>>},
+      {"aten._softmax.default", checked<softmax<false>>},
+      {"aten._safe_softmax.default", checked<softmax<false, true>>},
+      {"aten.log_softmax.int", checked<softmax<true>>},
+      {"aten._log_softmax.default", checked<softmax<true>>},
       {"aten.sort.default", checked<sort<true>>},
       {"aten.sort.stable", checked<sort<true>>},
       {"aten.argsort.default", checked<sort<false>>},

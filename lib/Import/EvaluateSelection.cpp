@@ -29,14 +29,15 @@ static Results maskedFill(OpCall &call) {
 
 /// Clamps to bounds that may be missing; NaNs stay, and the upper bound is
 /// above the lower one.
-static Results clamp(OpCall &call) {
+static Results clampTo(OpCall &call, std::optional<HostTensor> min,
+                       std::optional<HostTensor> max) {
   Dtype type = call.result().type;
-  bool hasMin = call.has("min"), hasMax = call.has("max");
+  bool hasMin = min.has_value(), hasMax = max.has_value();
   SmallVector<HostTensor, 3> operands{constant(call, "self").cast(type)};
   if (hasMin)
-    operands.push_back(tensorOrNumber(call, "min").cast(type));
+    operands.push_back(min->cast(type));
   if (hasMax)
-    operands.push_back(tensorOrNumber(call, "max").cast(type));
+    operands.push_back(max->cast(type));
   auto isNan = [](const Scalar &x) { return x.real != x.real; };
   // The other kind of element is 0 in both.
   auto isLess = [](const Scalar &a, const Scalar &b) {
@@ -53,6 +54,38 @@ static Results clamp(OpCall &call) {
       value = x.back();
     return value;
   });
+}
+
+static Results clamp(OpCall &call) {
+  auto bound = [&](StringRef name) -> std::optional<HostTensor> {
+    if (!call.has(name))
+      return std::nullopt;
+    return tensorOrNumber(call, name);
+  };
+  return clampTo(call, bound("min"), bound("max"));
+}
+
+/// hardtanh and relu6.
+template <int least, int most> static Results clampBetween(OpCall &call) {
+  auto bound = [&](StringRef name, double fallback) {
+    return HostTensor::splat(Dtype::f64, {}, {call.number(name, fallback), 0});
+  };
+  return clampTo(call, bound("min_val", least), bound("max_val", most));
+}
+
+/// `value` where an element is not above a threshold; a NaN stays.
+static Results threshold(OpCall &call) {
+  Dtype type = call.result().type;
+  Scalar bound = number(call, "threshold", type),
+         value = number(call, "value", type);
+  if (type != Dtype::f64 && isFloat(type))
+    bound.real = float(bound.real);
+  return elementwise(
+      call, type, {constant(call, "self").cast(type)}, [&](ArrayRef<Scalar> x) {
+        bool isBelow = isFloat(type) ? x[0].real <= bound.real
+                                     : x[0].integer <= bound.integer;
+        return isBelow ? value : x[0];
+      });
 }
 
 /// Zeros above (below) a diagonal of the last two dimensions.
@@ -140,6 +173,9 @@ ArrayRef<EvaluatedOp> pt2::getSelectionOps() {
       {"aten.clamp_min.Tensor", checked<clamp>},
       {"aten.clamp_max.default", checked<clamp>},
       {"aten.clamp_max.Tensor", checked<clamp>},
+      {"aten.hardtanh.default", checked<clampBetween<-1, 1>>},
+      {"aten.relu6.default", checked<clampBetween<0, 6>>},
+      {"aten.threshold.default", checked<threshold>},
       {"aten.tril.default", checked<triangle<true>>},
       {"aten.triu.default", checked<triangle<false>>},
       {"aten.slice_scatter.default", checked<sliceScatter>},

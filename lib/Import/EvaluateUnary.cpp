@@ -174,6 +174,8 @@ ArrayRef<EvaluatedOp> pt2::getUnaryOps() {
       {"aten.sin.default", checked<real<std::sin>>},
       {"aten.cos.default", checked<real<std::cos>>},
       {"aten.tan.default", checked<real<std::tan>>},
+      {"aten.sinh.default", checked<real<std::sinh>>},
+      {"aten.cosh.default", checked<real<std::cosh>>},
       {"aten.tanh.default", checked<real<std::tanh>>},
       {"aten.erf.default", checked<real<std::erf>>},
       {"aten.sigmoid.default", checked<real<sigmoid>>},

@@ -360,6 +360,7 @@ void readInputSpec(const JsonValue &json, std::vector<InputSpec> &specs) {
                                       : InputSpec::Kind::Constant;
       spec.value = value.get("arg").get("name").asText().str();
       spec.name = value.get((kind + "_name").str()).asText().str();
+      spec.isPersistent = kind == "buffer" && value.get("persistent").asBool();
     } else {
       json.fail("is an input of the kind '" + kind +
                 "', which is not supported: export the module without it");

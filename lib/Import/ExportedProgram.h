@@ -121,8 +121,9 @@ struct Graph {
 struct InputSpec {
   enum class Kind { Parameter, Buffer, Constant, User, UserConstant };
   Kind kind = Kind::User;
-  std::string value; ///< the name in the graph
-  std::string name;  ///< qualified; the user's name of an input
+  std::string value;         ///< the name in the graph
+  std::string name;          ///< qualified; the user's name of an input
+  bool isPersistent = false; ///< of a buffer: state_dict() has it
 };
 
 struct OutputSpec {

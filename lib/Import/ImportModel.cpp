@@ -4,8 +4,10 @@
 #include "OutlineModules.h"
 #include "RecogniseComposites.h"
 #include "SizeExpression.h"
+#include "StoredElements.h"
 
 #include "ppopt/Dialect/PP/FixedBatch.h"
+#include "ppopt/Dialect/PP/PersistentBuffers.h"
 #include "ppopt/Import/Import.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -47,6 +49,7 @@ private:
   LogicalResult addParameter(const InputSpec &spec);
   LogicalResult checkAgrees(const InputSpec &spec, const TensorMeta &stored);
   LogicalResult addConstant(const InputSpec &spec);
+  LogicalResult addPersistentBuffers();
   FailureOr<InitAttr> describeInit(const StoredTensor &stored);
   void chooseResult();
   Value findLoss();
@@ -277,7 +280,7 @@ LogicalResult Importer::addParameter(const InputSpec &spec) {
   const TensorMeta &meta = stored->meta;
   if (failed(checkAgrees(spec, meta)))
     return failure();
-  for (const ImportedParameter &other : model.parameters)
+  for (const ImportedTensor &other : model.parameters)
     if (other.name == spec.name)
       return error() << "has the parameter '" << spec.name << "' twice";
   if (!pt2::isFloat(meta.type) || !emit.elementType(meta.type))
@@ -286,7 +289,7 @@ LogicalResult Importer::addParameter(const InputSpec &spec) {
                    << ": export with float32, float64 or bfloat16";
   if (countElements(meta.shape) == 0)
     return error() << "has the empty parameter '" << spec.name << "'";
-  for (ImportedParameter &other : model.parameters) {
+  for (ImportedTensor &other : model.parameters) {
     const StoredTensor &one = *other.tensor;
     if (one.path != stored->path)
       continue;
@@ -324,6 +327,13 @@ LogicalResult Importer::addConstant(const InputSpec &spec) {
   const StoredTensor *stored = findStored(spec);
   if (!stored)
     return failure();
+  for (const ImportedTensor &parameter : model.parameters)
+    if (parameter.tensor->path == stored->path)
+      return error() << "has the buffer '" << spec.name
+                     << "', which shares its values with the parameter '"
+                     << parameter.name
+                     << "' and would change with it: read the parameter, or "
+                        "make the buffer a copy";
   Expected<std::vector<char>> bytes = readTensor(*model.archive, *stored);
   if (!bytes)
     return error() << toString(bytes.takeError());
@@ -334,6 +344,24 @@ LogicalResult Importer::addConstant(const InputSpec &spec) {
       HostTensor::fromBytes(meta.type, meta.shape, *bytes),
       {},
       0};
+  if (spec.isPersistent)
+    model.buffers.push_back(
+        {spec.name, spec.value, std::make_shared<StoredTensor>(*stored)});
+  return success();
+}
+
+LogicalResult Importer::addPersistentBuffers() {
+  NamedAttrList buffers;
+  for (const ImportedTensor &buffer : model.buffers) {
+    Expected<std::vector<char>> bytes =
+        readTensor(*model.archive, *buffer.tensor);
+    if (!bytes)
+      return error() << toString(bytes.takeError());
+    buffers.append(buffer.name, makeElements(context, buffer.name,
+                                             buffer.tensor->meta, *bytes));
+  }
+  if (!buffers.empty())
+    model.module.get()->setAttr(kBuffersAttr, buffers.getDictionary(context));
   return success();
 }
 
@@ -485,6 +513,8 @@ LogicalResult Importer::run() {
   recogniseComposites(entry);
   noteUnreadInputs();
   outlineModules(entry);
+  if (readsValues && failed(addPersistentBuffers()))
+    return failure();
   return verify(*model.module);
 }
 

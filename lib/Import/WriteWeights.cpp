@@ -1,9 +1,11 @@
-//===- WriteWeights.cpp - An archive's parameters as safetensors ----------===//
+//===- WriteWeights.cpp - An archive's tensors as safetensors -------------===//
 
-#include "ExportedProgram.h"
+#include "StoredElements.h"
 
+#include "ppopt/Dialect/PP/PersistentBuffers.h"
 #include "ppopt/Import/Import.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/raw_ostream.h"
@@ -14,26 +16,31 @@ using namespace llvm;
 using namespace mlir::pp;
 using namespace mlir::pp::pt2;
 
-static const char *spellType(Dtype type) {
-  switch (type) {
-  case Dtype::f64:
-    return "F64";
-  case Dtype::bf16:
-    return "BF16";
-  default:
-    return "F32";
-  }
+/// Parameters and buffers, those of wide elements first: so each lies at a
+/// multiple of its element's size.
+static std::vector<const ImportedTensor *>
+orderInFile(const ImportedModel &model) {
+  std::vector<const ImportedTensor *> tensors;
+  for (const auto *list : {&model.parameters, &model.buffers})
+    for (const ImportedTensor &tensor : *list)
+      tensors.push_back(&tensor);
+  llvm::stable_sort(tensors, [](const auto *one, const auto *other) {
+    return byteSize(one->tensor->meta.type) >
+           byteSize(other->tensor->meta.type);
+  });
+  return tensors;
 }
 
 /// The header, padded to a multiple of 8 bytes with its length before it.
-static std::string makeHeader(const ImportedModel &model) {
+static std::string makeHeader(mlir::MLIRContext *context,
+                              ArrayRef<const ImportedTensor *> tensors) {
   nlohmann::ordered_json header;
   int64_t begin = 0;
-  for (const ImportedParameter &parameter : model.parameters) {
-    const TensorMeta &meta = parameter.tensor->meta;
+  for (const ImportedTensor *tensor : tensors) {
+    const TensorMeta &meta = tensor->tensor->meta;
     int64_t end = begin + countElements(meta.shape) * byteSize(meta.type);
-    header[parameter.name] = {
-        {"dtype", spellType(meta.type)},
+    header[tensor->name] = {
+        {"dtype", spellStored(storedType(context, meta.type)).str()},
         {"shape", std::vector<int64_t>(meta.shape.begin(), meta.shape.end())},
         {"data_offsets", {begin, end}}};
     begin = end;
@@ -53,10 +60,11 @@ std::string mlir::pp::writeWeights(const ImportedModel &model, StringRef path) {
   FileRemover remover(part);
   if (code)
     return code.message();
-  file << makeHeader(model);
-  for (const ImportedParameter &parameter : model.parameters) {
+  std::vector<const ImportedTensor *> tensors = orderInFile(model);
+  file << makeHeader(model.module.get()->getContext(), tensors);
+  for (const ImportedTensor *tensor : tensors) {
     Expected<std::vector<char>> bytes =
-        readTensor(*model.archive, *parameter.tensor);
+        readTensor(*model.archive, *tensor->tensor);
     if (!bytes)
       return toString(bytes.takeError());
     file.write(bytes->data(), bytes->size());

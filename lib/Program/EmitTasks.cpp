@@ -2,13 +2,15 @@
 //
 // Before: pp.tasks on buffers, whose kernels are functions already. After: for
 // each task `void @task(ptr rank, ptr args, ptr temps)` (runtime.h), a table of
-// these functions, and the program's JSON as a constant. Plan, buckets, regions
+// these functions, and as constants the program's JSON and the bytes of the
+// persistent buffers. Plan, buckets, regions
 // and schedules are removed from the module; the JSON has them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ProgramSymbols.h"
 
+#include "ppopt/Dialect/PP/PersistentBuffers.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Program/Passes.h"
 #include "ppopt/Program/Program.h"
@@ -263,6 +265,9 @@ public:
     emitProgramSymbols(module, options.generates,
                        SmallVector<StringRef>(names.begin(), names.end()),
                        text);
+    if (!options.generates)
+      emitBuffers(module);
+    module->removeAttr(kBuffersAttr);
   }
 
 private:

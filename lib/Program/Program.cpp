@@ -9,6 +9,7 @@
 #include "ppopt/Analysis/MatmulDescriptors.h"
 #include "ppopt/Analysis/Shardings.h"
 #include "ppopt/Config.h"
+#include "ppopt/Dialect/PP/PersistentBuffers.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Model/Entry.h"
@@ -41,6 +42,7 @@ private:
   void addStages();
   void addInputs();
   LogicalResult addParameters();
+  void addBuffers();
   void addScalars();
   void addTransfers();
   void addMatmuls();
@@ -226,6 +228,18 @@ LogicalResult ProgramWriter::addParameters() {
   return success();
 }
 
+void ProgramWriter::addBuffers() {
+  auto buffers = module->getAttrOfType<DictionaryAttr>(kBuffersAttr);
+  if (!buffers || options.generates)
+    return;
+  for (NamedAttribute buffer : buffers) {
+    ShapedType type = cast<ElementsAttr>(buffer.getValue()).getShapedType();
+    program.buffers.push_back({buffer.getName().str(),
+                               spellStored(type.getElementType()).str(),
+                               toVector(type.getShape())});
+  }
+}
+
 /// Adds the loss' type, the counts, and the checks of ids. The loss of a
 /// program that generates stays zero.
 void ProgramWriter::addScalars() {
@@ -367,6 +381,7 @@ FailureOr<schema::Program> ProgramWriter::write() {
   addInputs();
   if (failed(addParameters()))
     return failure();
+  addBuffers();
   addScalars();
   addTransfers();
   addMatmuls();

@@ -2,6 +2,7 @@
 
 #include "ProgramSymbols.h"
 
+#include "ppopt/Dialect/PP/PersistentBuffers.h"
 #include "ppopt/Program/Program.h"
 #include "ppopt/runtime.h"
 
@@ -34,24 +35,33 @@ static void emitTaskTable(ModuleOp module, StringRef name,
   LLVM::ReturnOp::create(builder, loc, value);
 }
 
-static void emitJson(ModuleOp module, StringRef name, StringRef text) {
+static void emitBytes(ModuleOp module, StringRef name, StringRef bytes) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   Location loc = module.getLoc();
   LLVM::GlobalOp::create(
-      builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), text.size()),
+      builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size()),
       /*isConstant=*/true, LLVM::Linkage::External, name,
-      builder.getStringAttr(text));
+      builder.getStringAttr(bytes));
   LLVM::GlobalOp::create(builder, loc, builder.getI64Type(),
                          /*isConstant=*/true, LLVM::Linkage::External,
                          (name + "_size").str(),
-                         builder.getI64IntegerAttr(text.size()));
+                         builder.getI64IntegerAttr(bytes.size()));
 }
 
 void pp::emitProgramSymbols(ModuleOp module, bool generates,
                             ArrayRef<StringRef> tasks, StringRef json) {
   emitTaskTable(module, generates ? "ppopt_generation_tasks" : "ppopt_tasks",
                 tasks);
-  emitJson(module, generates ? kGenerationJson : kTrainingJson, json);
+  emitBytes(module, generates ? kGenerationJson : kTrainingJson, json);
+}
+
+void pp::emitBuffers(ModuleOp module) {
+  std::string bytes;
+  if (auto buffers = module->getAttrOfType<DictionaryAttr>(kBuffersAttr))
+    for (NamedAttribute buffer : buffers)
+      bytes += getStoredBytes(buffer.getValue());
+  if (!bytes.empty())
+    emitBytes(module, "ppopt_buffers", bytes);
 }
 
 StringRef pp::getProgramJson(ModuleOp native) {

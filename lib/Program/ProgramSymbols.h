@@ -13,6 +13,10 @@ namespace mlir::pp {
 void emitProgramSymbols(ModuleOp module, bool generates,
                         ArrayRef<StringRef> tasks, StringRef json);
 
+/// Appends the bytes of the module's persistent buffers, if it has any, in the
+/// document's order.
+void emitBuffers(ModuleOp module);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_LIB_PROGRAM_PROGRAMSYMBOLS_H

@@ -157,7 +157,7 @@ void Startup::prepare(const CompiledProgram &compiled,
   std::optional<int64_t> rank;
   if (transport && !program_->local)
     rank = transport->rank();
-  job_ = std::make_unique<Job>(*program_, *options_, rank);
+  job_ = std::make_unique<Job>(*program_, *options_, rank, compiled.buffers);
   if (options_->generate > 0)
     job_->generation =
         std::make_unique<GenerationJob>(compiled, *program_, *options_);

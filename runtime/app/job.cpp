@@ -141,7 +141,7 @@ void checkWritable(const Options &options) {
 } // namespace
 
 Job::Job(const Program &program, const Options &options,
-         std::optional<int64_t> rank)
+         std::optional<int64_t> rank, std::string_view bufferBytes)
     : program(program), options(options),
       training(openTraining(program, options)) {
   bool tokens = !options.evalData.empty();
@@ -156,14 +156,19 @@ Job::Job(const Program &program, const Options &options,
                                                static_cast<uint64_t>(evalRows));
     evaluation.emplace(program, std::move(reader), std::move(order));
   }
-  exported = options.exportMap.empty()
-                 ? ownTensors(program)
-                 : ParameterMap::read(options.exportMap).tensorsOf(program);
+  std::vector<TensorToStore> buffers = bufferTensors(program, bufferBytes);
+  if (options.exportMap.empty()) {
+    exported = ownTensors(program);
+    exportedBuffers = buffers;
+  } else {
+    exported = ParameterMap::read(options.exportMap).tensorsOf(program);
+  }
   if (!options.initMap.empty())
     initial = std::make_unique<InitialParameters>(
         program, options.init, ParameterMap::read(options.initMap));
   else if (!options.init.empty())
-    initial = std::make_unique<InitialParameters>(program, options.init);
+    initial =
+        std::make_unique<InitialParameters>(program, options.init, buffers);
   checkPaths(options, training, evaluation);
   checkWritable(options);
   if (rank.value_or(0) == 0)
@@ -185,6 +190,11 @@ Job::Job(const Program &program, const Options &options,
     notes.push_back(fmt::format("no checkpoint in {}: starts with step 1",
                                 options.checkpoint));
   }
+  if (exportedBuffers.size() < buffers.size())
+    notes.push_back(fmt::format(
+        "--export-map names parameters alone: the model's {} buffer{} will not "
+        "be in {}",
+        buffers.size(), buffers.size() == 1 ? "" : "s", options.exportTo));
 }
 
 } // namespace ppopt::train

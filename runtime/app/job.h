@@ -19,9 +19,11 @@ namespace ppopt::train {
 /// Shared by the ranks of a process, which only read it.
 struct Job {
   /// Throws Error for files that do not fit the program. `rank` is the rank of
-  /// this process; nullopt if the process has all of them.
+  /// this process; nullopt if the process has all of them. `bufferBytes`:
+  /// those of persistent buffers, which stay valid.
   Job(const runtime::Program &program, const Options &options,
-      std::optional<int64_t> rank = std::nullopt);
+      std::optional<int64_t> rank = std::nullopt,
+      std::string_view bufferBytes = {});
 
   const runtime::Program &program;
   const Options &options;
@@ -30,6 +32,7 @@ struct Job {
   int64_t evalRows = 0;              ///< over which an evaluation is
   std::unique_ptr<InitialParameters> initial; ///< null: drawn from the seed
   std::vector<ParameterTensor> exported;      ///< tensors that --export writes
+  std::vector<TensorToStore> exportedBuffers; ///< and these
   std::unique_ptr<GenerationJob> generation;  ///< null: not requested
   std::unique_ptr<Checkpoint> resumed;        ///< null: starts at step 0
   std::vector<std::string> notes;             ///< for people

@@ -12,6 +12,10 @@
 #include <string_view>
 #include <vector>
 
+// Only executables of models with persistent buffers define these.
+#pragma weak ppopt_buffers
+#pragma weak ppopt_buffers_size
+
 // Only executables for GPUs define these.
 #pragma weak ppopt_ptx
 #pragma weak ppopt_ptx_size
@@ -32,6 +36,7 @@ int main(int argc, char **argv) {
       ppopt_tasks,
       {ppopt_generation_json, ppopt_generation_json_size},
       ppopt_generation_tasks,
+      bytes(ppopt_buffers, &ppopt_buffers_size),
       {bytes(ppopt_ptx, &ppopt_ptx_size),
        bytes(ppopt_cubin, &ppopt_cubin_size)},
       {bytes(ppopt_generation_ptx, &ppopt_generation_ptx_size),

@@ -411,7 +411,8 @@ void RankLoop::writeOutputs() {
       progress_->note("trace written to " + options_.trace);
   }
   if (!options_.exportTo.empty()) {
-    exportParameters(rank_, options_.exportTo, job_.exported);
+    exportParameters(rank_, options_.exportTo, job_.exported,
+                     job_.exportedBuffers);
     if (progress_)
       progress_->note("parameters written to " + options_.exportTo);
   }

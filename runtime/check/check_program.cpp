@@ -79,6 +79,7 @@ private:
   void checkPart(const Input &input, const IndexedPart &part,
                  const Path &path) const;
   void checkParameter(size_t number, const Path &path) const;
+  void checkBuffers(const Path &path) const;
   void checkTransfer(const Transfer &transfer, const Path &path) const;
   void checkGradientOf(const Transfer &transfer, const Path &path) const;
   void checkReturns(size_t number, const Path &path) const;
@@ -195,6 +196,19 @@ void Checker::checkParameter(size_t number, const Path &path) const {
   });
   if (parameter.places.empty())
     path["places"].fail("is empty: no place holds the parameter");
+}
+
+void Checker::checkBuffers(const Path &path) const {
+  std::set<std::string> names;
+  for (const Parameter &parameter : program.parameters) {
+    names.insert(parameter.name);
+    names.insert(parameter.aliases.begin(), parameter.aliases.end());
+  }
+  each(program.buffers, path, [&](size_t i, const Path &buffer) {
+    checkShape(program.buffers[i].shape, buffer["shape"]);
+    if (!names.insert(program.buffers[i].name).second)
+      buffer["name"].fail("is '" + program.buffers[i].name + "' a second time");
+  });
 }
 
 void Checker::checkTransfer(const Transfer &transfer, const Path &path) const {
@@ -454,6 +468,7 @@ void Checker::check(const Path &root) {
   });
   each(program.parameters, root["parameters"],
        [&](size_t i, const Path &path) { checkParameter(i, path); });
+  checkBuffers(root["buffers"]);
   if (program.lossType != ElementType::f32 &&
       program.lossType != ElementType::f64)
     root["loss"]["type"].fail("is neither f32 nor f64");

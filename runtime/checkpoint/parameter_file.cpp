@@ -39,8 +39,40 @@ void checkCopy(const std::string &source, const StoredTensor &copy,
 
 } // namespace
 
+std::vector<TensorToStore> bufferTensors(const Program &program,
+                                         std::string_view bytes) {
+  std::vector<TensorToStore> tensors;
+  uint64_t used = 0;
+  for (const runtime::PersistentBuffer &buffer : program.buffers) {
+    tensors.push_back(
+        {buffer.name, buffer.dtype, buffer.shape, bytes.data() + used});
+    used += bytesOf(tensors.back());
+  }
+  if (used != bytes.size())
+    throw Error("program: its buffers are {} bytes, and the executable has {}: "
+                "it is damaged, compile it again",
+                used, bytes.size());
+  return tensors;
+}
+
+namespace {
+
+/// The program computes with the values that a buffer had when it was imported.
+void checkBuffer(const std::string &path, const StoredTensor &stored,
+                 const TensorToStore &buffer) {
+  if (stored.bytes > 0 &&
+      std::memcmp(stored.data, buffer.data, stored.bytes) != 0)
+    throw Error("--init {}: the buffer '{}' has other values than the model "
+                "was imported with, which are a part of this program: import "
+                "and compile a model that has those of the file",
+                path, buffer.name);
+}
+
+} // namespace
+
 InitialParameters::InitialParameters(const Program &program,
-                                     const std::string &path)
+                                     const std::string &path,
+                                     const std::vector<TensorToStore> &buffers)
     : program_(program), files_(parameterFiles(path)),
       tensors_(ownTensors(program)) {
   std::vector<WantedTensor> wanted = wantedParameters(program);
@@ -56,6 +88,9 @@ InitialParameters::InitialParameters(const Program &program,
         tensors_[i].name = wanted[i].name = alias;
       }
     }
+  for (const TensorToStore &buffer : buffers)
+    if (files_.find(buffer.name))
+      wanted.push_back({buffer.name, buffer.dtype, buffer.shape});
   std::string wrong = files_.differencesFrom(
       wanted, "not a parameter",
       [&](const std::string &name) { return copies.count(name) > 0; });
@@ -66,6 +101,9 @@ InitialParameters::InitialParameters(const Program &program,
                 path, wrong);
   for (const auto &[copy, original] : copies)
     checkCopy(path, *files_.find(copy), *files_.find(original));
+  for (const TensorToStore &buffer : buffers)
+    if (const StoredTensor *stored = files_.find(buffer.name))
+      checkBuffer(path, *stored, buffer);
 }
 
 namespace {
@@ -230,12 +268,13 @@ TensorCopy ownersCopy(const Program &program, size_t parameter) {
   return copiesOfParameter(program, parameter).front();
 }
 
-/// Exports one tensor per parameter with the names and layouts in `inFile`.
-/// `select` returns the copy of a parameter's tensor that is exported, or
-/// nothing to skip it; `typeOf` returns its type.
+/// Exports one tensor per parameter with the names and layouts in `inFile`, and
+/// the buffers. `select` returns the copy of a parameter's tensor that is
+/// exported, or nothing to skip it; `typeOf` returns its type.
 template <typename Select, typename TypeOf>
 void exportTensors(const ppopt_rank &rank, const std::string &path,
                    const std::vector<ParameterTensor> &inFile,
+                   const std::vector<TensorToStore> &buffers,
                    const Select &select, const TypeOf &typeOf) {
   const Program &program = rank.program;
   std::vector<TensorToStore> tensors;
@@ -261,7 +300,13 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
       exported.push_back(one);
     }
   }
+  tensors.insert(tensors.end(), buffers.begin(), buffers.end());
   auto pass = [&](size_t index, const WriteBytes &write) {
+    if (index >= exported.size()) {
+      if (rank.index == 0)
+        write(tensors[index].data, bytesOf(tensors[index]));
+      return;
+    }
     const auto &[pieces, transposed] = exported[index];
     if (transposed)
       passToRank0(rank, pieces, *transposed, write);
@@ -277,9 +322,10 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
 } // namespace
 
 void exportParameters(const ppopt_rank &rank, const std::string &path,
-                      const std::vector<ParameterTensor> &tensors) {
+                      const std::vector<ParameterTensor> &tensors,
+                      const std::vector<TensorToStore> &buffers) {
   exportTensors(
-      rank, path, tensors,
+      rank, path, tensors, buffers,
       [&](size_t parameter) {
         return std::optional(ownersCopy(rank.program, parameter));
       },
@@ -295,7 +341,7 @@ void exportGradients(const ppopt_rank &rank, const std::string &path) {
   for (const Parameter &parameter : rank.program.parameters)
     tensors.push_back({parameter.name});
   exportTensors(
-      rank, path, tensors,
+      rank, path, tensors, /*buffers=*/{},
       [&](size_t parameter) -> std::optional<TensorCopy> {
         if (!rank.program.ownedParameter(parameter).gradient)
           return std::nullopt;

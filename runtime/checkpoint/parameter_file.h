@@ -14,11 +14,17 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 struct ppopt_rank;
 
 namespace ppopt::train {
+
+/// Returns the persistent buffers of a program. `bytes` are those that the
+/// executable has of them, and that stay valid. Throws Error if they are not.
+std::vector<TensorToStore> bufferTensors(const runtime::Program &program,
+                                         std::string_view bytes);
 
 /// Initial parameters from a file or a checkpoint, which has exactly the
 /// parameters of the program.
@@ -27,8 +33,9 @@ public:
   /// Throws Error that lists the tensors that are missing, are not parameters,
   /// or have another type or shape. A parameter is stored under its name, an
   /// alias, or several of them, as equal tensors. `path` may be a checkpoint's
-  /// folder.
-  InitialParameters(const runtime::Program &program, const std::string &path);
+  /// folder. It may have any of `buffers`, with their values.
+  InitialParameters(const runtime::Program &program, const std::string &path,
+                    const std::vector<TensorToStore> &buffers = {});
 
   /// The same for a file with the names and layouts of a map.
   InitialParameters(const runtime::Program &program, const std::string &path,
@@ -48,9 +55,11 @@ private:
 /// parameter, and a copy under each alias). The values are those of the
 /// parameter's owner: the rank of its first place with coordinate 0 on all
 /// other axes, or the ranks that share the parameter with it. Called by all
-/// ranks; the owners send the bytes in pieces to rank 0, which writes them.
+/// ranks; the owners send the bytes in pieces to rank 0, which writes them, and
+/// `buffers`.
 void exportParameters(const ppopt_rank &rank, const std::string &path,
-                      const std::vector<ParameterTensor> &tensors);
+                      const std::vector<ParameterTensor> &tensors,
+                      const std::vector<TensorToStore> &buffers = {});
 
 /// Writes the parameters under their own names and aliases.
 void exportParameters(const ppopt_rank &rank, const std::string &path);

@@ -236,8 +236,6 @@ std::vector<size_t> orderInFile(const std::vector<TensorToStore> &tensors) {
   return order;
 }
 
-namespace {
-
 uint64_t bytesOf(const TensorToStore &tensor) {
   uint64_t bytes = safetensorsElementSize(tensor.dtype);
   if (bytes == 0)
@@ -247,8 +245,6 @@ uint64_t bytesOf(const TensorToStore &tensor) {
     bytes *= static_cast<uint64_t>(size);
   return bytes;
 }
-
-} // namespace
 
 void streamSafetensors(const std::vector<TensorToStore> &tensors,
                        const std::map<std::string, std::string> &metadata,

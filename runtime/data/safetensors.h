@@ -79,6 +79,10 @@ struct TensorToStore {
   const void *data = nullptr;
 };
 
+/// Returns the bytes that its shape and dtype need. Throws
+/// std::invalid_argument for an unknown dtype.
+uint64_t bytesOf(const TensorToStore &tensor);
+
 /// Returns the order of the tensors in a file, as indices into `tensors`.
 std::vector<size_t> orderInFile(const std::vector<TensorToStore> &tensors);
 

@@ -16,6 +16,7 @@ struct CompiledProgram {
   /// The generation program, or why there is none.
   std::string_view generationJson;
   const ppopt_task_fn *generationTasks;
+  std::string_view buffers; ///< the bytes of persistent buffers
   // For GPUs; empty in programs for CPUs.
   device::DeviceCode code, generationCode;
 };

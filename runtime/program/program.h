@@ -39,6 +39,7 @@ using schema::MeshAxis;
 using schema::Operation;
 using schema::OptimizerState;
 using schema::Parameter;
+using schema::PersistentBuffer;
 using schema::Place;
 using schema::PlaceCheck;
 using schema::PlaceInput;

@@ -86,6 +86,7 @@ struct Program {
   std::vector<Stage> stages;
   std::vector<Input> inputs;
   std::vector<Parameter> parameters;
+  std::vector<PersistentBuffer> buffers;
   ElementType lossType = ElementType::f32; ///< f32 or f64
   std::vector<Count> counts;
   std::vector<IdRange> checks; ///< ranges of ids that tasks compute
@@ -128,6 +129,9 @@ struct Program {
     f("stages", self.stages, "by number");
     f("inputs", self.inputs, "of the model");
     f("parameters", self.parameters, "of the model");
+    f.optional("buffers", self.buffers,
+               "tensors that `--export` writes beside the parameters; the "
+               "executable has their elements");
     f.nested("loss", "of the model",
              [&](auto &g) { g("type", self.lossType, "f32 or f64"); });
     f("counts", self.counts,

@@ -163,6 +163,20 @@ struct Parameter {
   }
 };
 
+/// A tensor that steps neither read nor change, and that is exported.
+struct PersistentBuffer {
+  static constexpr const char *title = "Persistent buffer";
+  std::string name;
+  std::string dtype;
+  std::vector<int64_t> shape;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("name", self.name, "its name");
+    f("dtype", self.dtype, "of its elements, as safetensors files spell it");
+    f("shape", self.shape, "row-major");
+  }
+};
+
 } // namespace ppopt::schema
 
 #endif // PPOPT_RUNTIME_SCHEMA_TENSORS_H

@@ -18,8 +18,8 @@ import ops  # noqa: E402
 
 # The batch of these is a Dim: they are given four times the rows.
 WIDE = ("dynamic.pt2", "dynamic_core.pt2", "dynamic_rows.pt2", "encoder_time_major.pt2")
-# Of these the way back is tried: one tie, and two.
-BACK = [("gpt2", "gpt2.pt2"), ("bert", "bert.pt2")]
+# Of these the way back is tried: one tie, two, and buffers.
+BACK = [("gpt2", "gpt2.pt2"), ("bert", "bert.pt2"), ("buffers", "buffers.pt2")]
 
 
 def main():

@@ -311,3 +311,53 @@ def edges():
             case(aten.cat.default, [x, x], -1)
             case(aten.reshape.default, x, (0,))
             case(aten.cumsum.default, x, 0)
+
+
+@group
+def formulas():
+    for dtype in FLOATS + [torch.int64, torch.uint8]:
+        x = lambda *shape: strided(data(shape, dtype, special=rng.random() < 0.2))
+        case(aten.addcmul.default, x(2, 3), x(3), x(2, 1), ulps=2, close=1e-6)
+        case(aten.addcmul.default, x(2, 3), x(3), x(2, 1), value=2, ulps=2, close=1e-6)
+        if dtype is not torch.uint8:
+            case(aten.hardtanh.default, x(3, 4))
+        case(aten.hardtanh.default, x(3, 4), 1, 3)
+        case(aten.relu6.default, data((9,), dtype, -4, 9))
+        case(aten.threshold.default, x(3, 4), 1, 7)
+        case(aten.xlogy.Tensor, data((9,), dtype, 0, 5), data((9,), dtype, 0, 5, special=True), ulps=2)
+        case(aten.zero.default, x(2, 3))
+    for dtype in FLOATS:
+        one = lambda: strided(data((3, 5), dtype, special=rng.random() < 0.3))
+        case(aten.addcmul.default, one(), one(), one(), value=0.7, ulps=2, close=1e-5)
+        case(aten.addcdiv.default, one(), one(), data((3, 5), dtype, 1), value=0.7, ulps=2, close=1e-5)
+        case(aten.addcdiv.default, one(), one(), data((5,), dtype, 1), ulps=2, close=1e-5)
+        for weight in [0.3, 0.5, 0.9, -2.5]:
+            case(aten.lerp.Scalar, one(), one(), weight, ulps=2, close=1e-5)
+        case(aten.lerp.Tensor, one(), one(), data((3, 5), dtype, -1, 2), ulps=2, close=1e-5)
+        case(aten.frac.default, one())
+        # PyTorch's sums of functions are rounded more often than ours.
+        near = {torch.float64: 1e-14, torch.float32: 1e-6, torch.float16: 1e-3, torch.bfloat16: 1e-2}[dtype]
+        for op in [aten.sinh, aten.cosh]:
+            case(op.default, one(), ulps=2)
+        for op in [aten.silu, aten.mish, aten.log_sigmoid, aten.gelu, aten.elu, aten.selu, aten.celu, aten.softplus, aten.hardswish, aten.hardsigmoid]:
+            case(op.default, data((3, 5), dtype, -9, 9), ulps=4, close=near)
+        for op in [aten.leaky_relu, aten.hardshrink, aten.softshrink, aten.log_sigmoid, aten.hardswish, aten.hardsigmoid]:
+            case(op.default, one(), ulps=4, close=near)
+        case(aten.gelu.default, data((3, 5), dtype), approximate="tanh", ulps=4, close=near)
+        case(aten.elu.default, data((3, 5), dtype), 0.7, 1.5, 2.0, ulps=4, close=near)
+        case(aten.celu.default, data((3, 5), dtype), 0.7, ulps=4, close=near)
+        case(aten.leaky_relu.default, one(), 0.3)
+        case(aten.hardshrink.default, one(), 1.25)
+        case(aten.softshrink.default, one(), 1.25, ulps=1)
+        case(aten.softplus.default, data((3, 5), dtype, -9, 9), 2.0, 3.0, ulps=4, close=near)
+        case(aten.glu.default, data((3, 4), dtype), ulps=4, close=near)
+        case(aten.glu.default, data((4, 3), dtype), 0, ulps=4, close=near)
+        case(aten.logit.default, (data((3, 5), dtype, 1, 7) / 8), ulps=4, close=near)
+        case(aten.logit.default, data((3, 5), dtype, -1, 2), 0.125, ulps=4, close=near)
+        case(aten.xlogy.Scalar_Self, 1.5, data((5,), dtype, 0, 4), ulps=2)
+        case(aten.xlogy.Scalar_Other, data((5,), dtype, 0, 4), 2.5, ulps=2)
+        for op in [aten.logaddexp, aten.logaddexp2]:
+            case(op.default, data((3, 5), dtype, special=dtype in FLOATS[:2]), data((5,), dtype), ulps=4, close=near)
+    case(aten.logaddexp.default, torch.tensor([math.inf, -math.inf, math.inf]), torch.tensor([math.inf, -math.inf, -math.inf]), ulps=1)
+    case(aten.hardtanh.default, torch.tensor([0.1, 0.7, math.nan, -3.0]), 0.1, 0.7)
+    case(aten.threshold.default, torch.tensor([0.1, 0.7, math.nan, -3.0]), 0.1, 20.0)

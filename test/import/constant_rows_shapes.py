@@ -6,6 +6,11 @@ import torch
 from constant_cases import (ALL, BOOL, FLOATS, INTS, aten, case, data, distinct, group, rng, strided)
 
 
+def fill_diagonal(x, value, wrap=False):
+    """PyTorch has it in place alone."""
+    return aten.fill_diagonal_.default(x.clone(), value, wrap)
+
+
 @group
 def shapes():
     for dtype in rng.sample(ALL, 4):
@@ -89,7 +94,32 @@ def shapes():
     for offset in [-1, 0, 1, 5]:
         case(aten.diagonal.default, x, offset)
         case(aten.diagonal.default, x, offset, 2, 0)
+        case(aten.diagonal_scatter.default, data((4, 4), torch.int64), data((max(4 - abs(offset), 0),), torch.int64), offset)
+        case(aten.diag.default, data((3, 4), torch.float32), offset)
+        case(aten.diag.default, data((3,), torch.int64), offset)
+        case(aten.diag_embed.default, data((2, 3), torch.float32), offset)
+        case(aten.diag_embed.default, data((2, 3), BOOL), offset, 0, -2)
     case(aten.diagonal.default, x, 0, -1, -2)
+    case(aten.diagonal_scatter.default, strided(x), data((2, 3), torch.float32), 0, 2, 1)
+    for dtype in [torch.float32, torch.float16, torch.int64, torch.uint8, BOOL]:
+        case(aten.trace.default, data((3, 4), dtype)) if dtype not in (torch.float16, BOOL) else None
+        case(fill_diagonal, data((3, 5), dtype), 1)
+        case(fill_diagonal, data((7, 3), dtype), 1, True)
+        case(fill_diagonal, data((7, 3), dtype), 1)
+        case(fill_diagonal, data((3, 3, 3), dtype), 1)
+    for op in [aten.fliplr, aten.flipud]:
+        case(op.default, x)
+        case(op.default, data((2, 3), torch.int64))
+    for dim in [0, 1, -1]:
+        case(aten.tensor_split.sections, x, 3, dim)
+        case(aten.tensor_split.indices, x, [1, 3], dim)
+        case(aten.tensor_split.indices, x, [2, 1, -1, 9], dim)
+    case(aten.tensor_split.sections, data((2,), torch.int64), 4)
+    for op, dim in [(aten.vsplit, 0), (aten.hsplit, 1), (aten.dsplit, 2)]:
+        case(op.int, data((4, 4, 4), torch.float32), 2)
+        case(op.array, data((4, 4, 4), torch.float32), [1, 3])
+    case(aten.hsplit.int, data((6,), torch.float32), 3)
+    case(aten.hsplit.array, data((6,), torch.float32), [2])
     case(aten.unfold.default, x, 2, 2, 1)
     case(aten.unfold.default, x, -1, 3, 2)
     case(aten.meshgrid.default, [data((2,), torch.int64), data((3,), torch.float32)][:1] * 2)
@@ -120,6 +150,14 @@ def joins():
     case(aten.cat.default, [data((0,), torch.float32), data((0,), torch.float32)])
     case(aten.concat.default, [data((2,), torch.int64), data((0,), torch.int64)])
     case(aten.stack.default, [data((), torch.int64), data((), torch.int64)])
+    for shape in [(), (3,), (2, 3), (2, 3, 1)]:
+        a, b = data(shape, torch.float32), data(shape, torch.int64)
+        for op in [aten.vstack, aten.hstack, aten.dstack, aten.column_stack]:
+            case(op.default, [a, b])
+        for op in [aten.atleast_1d, aten.atleast_2d, aten.atleast_3d]:
+            case(op.default, a)
+    case(aten.column_stack.default, [data((2,), torch.float32), data((2, 3), torch.float32)])
+    case(aten.hstack.default, [data((0,), torch.float32), data((3,), torch.float32)])
     case(aten.repeat.default, data((), torch.int64), (3, 2))
     case(aten.repeat.default, data((2,), torch.int64), (0, 2))
     case(aten.repeat_interleave.self_int, data((), torch.int64), 3)
@@ -179,9 +217,44 @@ def reductions():
                 case(op.default, y)
                 case(op.default, data((3, 5), dtype, 0, 2, special=True), rng.choice([0, -1]), True)
                 case(op.default, y, None, True)
+        if dtype in FLOATS:
+            close = {torch.float32: 1e-6, torch.float64: 1e-14, torch.float16: 2e-3, torch.bfloat16: 2e-2}[dtype]
+            z = strided(data((3, 4), dtype, special=rng.random() < 0.2))
+            for name in ["var", "std"]:
+                op = getattr(aten, name)
+                case(op.default, z, close=close, ulps=2)
+                case(op.default, z, False, close=close, ulps=2)
+                case(op.dim, z, [1], True, True, close=close, ulps=2)
+                case(op.correction, z, [0], correction=0, close=close, ulps=2)
+                case(op.correction, z, correction=2, close=close, ulps=2)
+                case(op.correction, data((3, 1), dtype), [1], correction=1, close=close, ulps=2)
+                case(getattr(aten, name + "_mean").correction, z, [-1], correction=1, keepdim=True, close=close, ulps=2)
+            case(aten.var_mean.default, z, close=close, ulps=2)
+            case(aten.var_mean.dim, z, [0], close=close, ulps=2)
+            for order in [0, 1, 2, 3, 0.5, -1, math.inf, -math.inf]:
+                case(aten.linalg_vector_norm.default, z, order, close=4 * close, ulps=4)
+                case(aten.linalg_vector_norm.default, z, order, [1], True, close=4 * close, ulps=4)
+            case(aten.linalg_vector_norm.default, z, close=close, ulps=4)
+            case(aten.linalg_vector_norm.default, z.float(), 2, [0], dtype=torch.float64, close=1e-6, ulps=4)
+            case(aten.norm.Scalar, z, 2, close=close, ulps=4)
+            case(aten.norm.ScalarOpt_dim, z, 2, [1], close=close, ulps=4)
+            case(aten.norm.ScalarOpt_dim, z, None, [0], True, close=close, ulps=4)
+            case(aten.norm.ScalarOpt_dim_dtype, z.float(), 2, [1], True, dtype=torch.float64, close=1e-6, ulps=4)
+            case(aten.logsumexp.default, z, [1], close=2 * close, ulps=4)
+            case(aten.logsumexp.default, data((2, 3), dtype), [0, 1], True, close=2 * close, ulps=4)
+            for op in [aten.softmax.int, aten.log_softmax.int]:
+                case(op, data((3, 5), dtype), rng.choice([0, 1, -1]), close=2 * close, ulps=4)
+                case(op, z, 1, close=2 * close, ulps=4)
+            case(aten.softmax.int, data((), dtype), 0, close=close)
+            for op in [aten._softmax, aten._log_softmax]:
+                case(op.default, data((3, 5), dtype), 1, False, close=2 * close, ulps=4)
+            case(aten._safe_softmax.default, torch.where(data((3, 1), BOOL), data((3, 5), dtype), -math.inf).to(dtype), -1, close=2 * close, ulps=4)
         case(aten.count_nonzero.default, x)
         case(aten.count_nonzero.default, x, 1)
         case(aten.count_nonzero.dim_IntList, x, [0, 2])
+    case(aten.logsumexp.default, torch.tensor([[math.inf, 1.0], [-math.inf, -math.inf]]), [1], ulps=1)
+    case(aten.logsumexp.default, data((2, 3), torch.int64), [1], close=1e-6, ulps=2)
+    case(aten.softmax.int, data((2, 3), torch.int64), 1, torch.float64, close=1e-14, ulps=4)
     case(aten.max.dim, data((), torch.float32), 0)
     case(aten.argmax.default, data((), torch.float32))
 
@@ -280,3 +353,26 @@ def matmuls():
         case(aten.outer.default, a(3), a(4))
         case(aten.dot.default, a(5), a(5), close=close)
         case(aten.mv.default, a(3, 4), a(4), close=close)
+        # Sums of the same products: equations, dimensions, and what is added to them.
+        for equation, *operands in [("i,j->ij", a(3), a(4)), ("ij,jk", a(2, 3), a(3, 4)), ("bij,bjk->bik", a(2, 3, 2), a(2, 2, 4)), ("ij->ji", a(2, 3)),
+                                    ("ii->i", a(3, 3)), ("ii", a(3, 3)), ("...i,...i->...", a(2, 3), a(3)), ("i,ij,j->", a(2), a(2, 3), a(3)),
+                                    ("ij->j", a(2, 3)), ("b...d,dk->b...k", a(2, 3, 4), a(4, 2)), ("i,i", a(3), a(1)), ("ba", a(2, 3))]:
+            case(aten.einsum.default, equation, operands, close=close)
+        case(aten.tensordot.default, a(2, 3, 4), a(4, 3, 2), [1, 2], [1, 0], close=close)
+        case(aten.tensordot.default, a(2, 3), a(3, 2), [-1], [0], close=close)
+        case(aten.tensordot.default, a(2), a(3), [], [], close=close)
+        case(aten.inner.default, a(2, 3), a(4, 3), close=close)
+        case(aten.inner.default, data((), dtype), a(2, 3))
+        case(aten.linear.default, a(2, 4, 3), a(5, 3), close=close)
+        case(aten.linear.default, a(2, 3), a(5, 3), a(5), close=close)
+        if dtype.is_floating_point:
+            case(aten.linalg_vecdot.default, a(2, 3), a(3), close=close)
+            case(aten.linalg_vecdot.default, a(2, 3), a(2, 3), dim=0, close=close)
+            case(aten.linear.default, a(4, 3), a(3), close=close)
+        case(aten.addmm.default, a(4), a(2, 3), a(3, 4), close=close)
+        case(aten.addmm.default, a(2, 4), a(2, 3), a(3, 4), beta=2, alpha=3, close=4 * close)
+        case(aten.addmm.default, torch.full((2, 4), math.nan).to(dtype) if dtype.is_floating_point else a(2, 4), a(2, 3), a(3, 4), beta=0, close=close)
+        case(aten.addmv.default, a(2), a(2, 3), a(3), alpha=2, close=4 * close)
+        case(aten.addbmm.default, a(2, 4), a(3, 2, 3), a(3, 3, 4), beta=2, close=4 * close)
+        case(aten.baddbmm.default, a(3, 2, 4), a(3, 2, 3), a(3, 3, 4), close=close)
+        case(aten.addr.default, a(2, 3), a(2), a(3), beta=2, alpha=3, close=close)

@@ -2,6 +2,7 @@
 //
 //   ppopt-evaluate ARCHIVE   a line of JSON for each result that is a constant
 //   ppopt-evaluate --list    the ops that are computed
+//   ppopt-evaluate --rows    the ops that are made
 //
 // As `ppopt import` computes them; errors are its own.
 //
@@ -78,6 +79,11 @@ int main(int argc, char **argv) {
   if (argc == 2 && StringRef(argv[1]) == "--list") {
     for (StringRef op : listEvaluated())
       outs() << op << "\n";
+    return 0;
+  }
+  if (argc == 2 && StringRef(argv[1]) == "--rows") {
+    for (const OpRow *row : listOpRows())
+      outs() << row->op << "\n";
     return 0;
   }
   ExitOnError check("ppopt-evaluate: ");

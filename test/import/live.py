@@ -21,7 +21,7 @@ ADAMW = dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)
 
 
 class Tied(torch.nn.Module):
-    """Without transformers: a tied head, a buffer, a frozen parameter. The forward returns the loss and the logits."""
+    """Without transformers: a tied head, buffers, a frozen parameter. The forward returns the loss and the logits."""
 
     def __init__(self):
         super().__init__()
@@ -30,6 +30,12 @@ class Tied(torch.nn.Module):
         self.norm, self.inner = torch.nn.LayerNorm(16), torch.nn.Linear(16, 16)
         self.inner.bias.requires_grad = False
         self.register_buffer("scale", torch.linspace(0.5, 1.5, 16))
+        self.norm.register_buffer("same", self.scale)
+        for dtype in [torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool]:
+            self.register_buffer(str(dtype)[6:] + "s", (100 * torch.randn(3, 5)).to(dtype))
+        self.register_buffer("nothing", torch.zeros(0, 3))
+        self.register_buffer("number", torch.tensor(7))
+        self.register_buffer("left_out", torch.ones(2), persistent=False)
 
     def forward(self, x, y):
         logits = self.head(self.norm(F.gelu(self.inner(self.embedding(x))) * self.scale))
@@ -132,11 +138,12 @@ def check(case, folder):
     assert len(losses) == STEPS, losses
     train.load_into(model)
 
-    # The plain way of docs/import.md. Only buffers may be missing.
-    found = other.load_state_dict(safetensors.torch.load_file(train.parameters), strict=False)
-    assert set(found.missing_keys) <= set(dict(other.named_buffers())) and not found.unexpected_keys, found
-    if not found.missing_keys:
-        other.load_state_dict(safetensors.torch.load_file(train.parameters))
+    # The plain way of docs/import.md, into a module with other buffers.
+    buffers = {name: value for name, value in theirs.state_dict().items() if name in dict(theirs.named_buffers(remove_duplicate=False))}
+    for name in buffers:
+        other.get_buffer(name).zero_()
+    other.load_state_dict(safetensors.torch.load_file(train.parameters))
+    assert all(torch.equal(other.get_buffer(name), value) for name, value in buffers.items()), "a buffer has other values"
 
     with torch.no_grad():
         logits, wanted, plain = (outputs(each, batch)[1] for each in (model, theirs, other))

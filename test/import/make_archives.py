@@ -13,6 +13,7 @@ NAME.pt2 alone; NAME_core.pt2 after run_decompositions. NAME.safetensors has, in
   gradients/PARAM  of the first batch, under qualified names (a tied parameter once, under the first of its names)
   losses/adamw     of N steps (5) on consecutive batches, from the weights of the archive; the first is the loss of the first batch
   losses/sgd       likewise
+  buffers/NAME     that are saved with the parameters, as they are in the first archive
   losses/wide      of one batch of 4 * rows (the first four batches), before any step
 No figures but inputs where dropout draws numbers. Where forward returns no loss, that of archive_model.CRITERIA is added and inputs/targets are its targets.
 models.json says of each model which archives it has and their types, rows, inputs ("float": the type of the archive), ties (name: the
@@ -168,6 +169,8 @@ def make(name, args):
     if model.core:
         with sdpa_kernel(SDPBackend.MATH):  # of the fused kernel torch decomposes to strides that a later view refuses
             programs.append((f"{name}_core", programs[-1][1], programs[-1][2].run_decompositions(), inputs))
+    trained = dict(model.module.named_parameters(remove_duplicate=False))
+    tensors.update({f"buffers/{n}": t.contiguous().numpy() for n, t in programs[0][2].state_dict.items() if n not in trained})
     for stem, dtype, program, given in programs:
         entry["archives"][f"{stem}.pt2"] = dtype
         save(model, program, args.folder / f"{stem}.pt2", dtype, given, tensors, args)

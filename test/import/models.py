@@ -93,35 +93,61 @@ class Fixtures(Unpacker):
 
 
 def check_back(ppopt, scratch, fixtures, name, archive):
-    """What `--export` writes has every name of the state_dict, with its shape, type and, where names are tied, the same bits. `--init` takes it, and
-    the same with one name of each, and refuses tied tensors that differ."""
+    """What `--export` writes has every name of the state_dict, with its shape, type and, where names are tied, the same bits; buffers have their own.
+    `--init` takes it, and the same with one name of each, and refuses tied tensors that differ."""
     described, figures = fixtures.described["models"][name], fixtures.figures(name)
     stem = os.path.join(scratch, f"{name}.back")
     model, first = fixtures.imported(ppopt, scratch, name, archive)
     train = compile_model(ppopt, model, stem, ["--optimizer", "adamw", "--mesh", "dp=2", "--zero", "3", *UNOPTIMIZED])
     inputs = inputs_of(figures, described, described["archives"][archive])
     trained = run(train, ["--lr", "0.01"], init=first, inputs=inputs, steps=2).parameters
-    ties = described["ties"]
+    ties, buffers = described["ties"], figures.get("buffers", {})
     aliases = {one: other for pair in ties.items() for one, other in (pair, pair[::-1]) if one not in first}
-    assert len(aliases) == len(ties) > 0, f"{archive} has the ties {ties}, and the import the names {sorted(first)}"
+    assert len(aliases) == len(ties), f"{archive} has the ties {ties}, and the import the names {sorted(first)}"
     assert set(trained) == set(first) | set(aliases), f"other names: {sorted(set(trained) ^ set(first) ^ set(aliases))}"
+    assert set(buffers) <= set(first), f"not imported: {sorted(set(buffers) - set(first))}"
     for key, value in trained.items():
         original = first[aliases.get(key, key)]
         assert (value.shape, value.dtype) == (original.shape, original.dtype), f"{key} is {value.dtype} {value.shape}"
-        assert key in described["frozen"] or value.tobytes() != original.tobytes(), f"{key} has not been trained"
+        assert key in buffers or key in described["frozen"] or value.tobytes() != original.tobytes(), f"{key} has not been trained"
     for alias, key in aliases.items():
         assert trained[alias].tobytes() == trained[key].tobytes(), f"{alias} and {key} have other bits"
     for what, init in [("all names", trained), ("the first names", {key: trained[key] for key in first}),
+                       ("parameters alone", {key: trained[key] for key in trained if key not in buffers}),
                        ("the other names", {key: trained[key] for key in trained if key not in aliases.values()})]:
         again = run(train, [], init=init, inputs=inputs, steps=0).parameters
         assert {k: v.tobytes() for k, v in again.items()} == {k: v.tobytes() for k, v in trained.items()}, f"--init with {what} loads other bits"
-    alias, key = next(iter(aliases.items()))
+    for alias, key in aliases.items():
+        expect_refused(f"the tensors '{alias}' and '{key}' differ", train, {**trained, alias: trained[alias] + 1}, inputs)
+    if buffers:
+        check_buffers(ppopt, model, stem, train, trained, inputs, buffers)
+
+
+def expect_refused(words, train, init, inputs, flags=()):
     try:
-        run(train, [], init={**trained, alias: trained[alias] + 1}, inputs=inputs, steps=0)
+        run(train, list(flags), init=init, inputs=inputs, steps=0)
     except AssertionError as error:
-        assert f"the tensors '{alias}' and '{key}' differ" in str(error), error
+        assert words in str(error), error
     else:
-        raise AssertionError("--init took tied tensors that differ")
+        raise AssertionError(f"no error: {words}")
+
+
+def check_buffers(ppopt, model, stem, train, trained, inputs, buffers):
+    """They are the same with --init, without it, resumed under another plan, and by ranks that are processes. --init refuses others."""
+    folder = stem + ".checkpoints"
+    other = compile_model(ppopt, model, stem + ".other", ["--optimizer", "adamw", "--mesh", "pp=2", "--microbatches", "2", *UNOPTIMIZED])
+    results = {"trained": trained,
+               "drawn": run(train, ["--checkpoint", folder], inputs=inputs, launch="mpirun").parameters,
+               "resumed": run(other, ["--checkpoint", folder, "--resume"], inputs=inputs, steps=2).parameters}
+    for what, parameters in results.items():
+        assert set(parameters) == set(trained), f"{what}: other names: {sorted(set(parameters) ^ set(trained))}"
+        for key, value in buffers.items():
+            ours = parameters[key]
+            assert (ours.shape, ours.dtype, ours.tobytes()) == (value.shape, value.dtype, value.tobytes()), f"{what}: {key} is {ours}, and was {value}"
+    expect_refused("the buffer 'seen' has other values than the model was imported with", train, {**trained, "seen": trained["seen"] + 1}, inputs)
+    expect_refused("of another type: bits (file U8 [3, 5], model BOOL [3, 5])", train, {**trained, "bits": trained["bits"].astype(np.uint8)}, inputs)
+    expect_refused("of another shape: codes (file I8 [6], model I8 [7])", train, {**trained, "codes": trained["codes"][1:]}, inputs)
+    expect_refused("not a parameter: order", train, {**trained, "order": trained["codes"]}, inputs)
 
 
 def import_model(ppopt, archive, model, flags=()):

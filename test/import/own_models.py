@@ -266,24 +266,34 @@ def encoder_time_major():
 
 
 class Buffers(nn.Module):
-    """Buffers that are saved, one that is not, a tensor that is an attribute, and one made in forward."""
+    """Buffers that are saved, also some that nothing reads, one that is not, a tensor that is an attribute, and one made in forward."""
 
     def __init__(self):
         super().__init__()
         self.register_buffer("mean", torch.randn(6))
         self.register_buffer("deviation", torch.rand(6) + 0.5)
         self.register_buffer("order", torch.randperm(6), persistent=False)
+        self.register_buffer("seen", torch.tensor(12))
+        self.register_buffer("halves", torch.randn(2, 3).half())
+        self.register_buffer("ones", torch.ones(300))
+        self.register_buffer("bits", torch.rand(3, 5) < 0.5)
+        self.register_buffer("bytes", torch.randint(0, 256, (150,), dtype=torch.uint8))
+        self.register_buffer("codes", torch.randint(-128, 128, (7,), dtype=torch.int8))
+        self.register_buffer("empty", torch.zeros(0, 3))
+        self.register_buffer("odd", torch.tensor([float("nan"), float("inf"), -0.0, 1e-45]))
         self.scale = torch.linspace(0.5, 1.5, 6, dtype=torch.float64)
         self.layer = nn.Linear(6, 3)
+        self.layer.register_buffer("turned", torch.arange(6, dtype=torch.int16).view(2, 3).t())
+        self.layer.register_buffer("mean", self.mean)  # the same tensor again
 
     def forward(self, x, y):
         x = (x - self.mean) / self.deviation
-        x = x[:, self.order] * self.scale
-        return F.smooth_l1_loss(self.layer(x) * torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64), y)
+        x = x[:, self.order] * self.scale.to(x.dtype)
+        return F.smooth_l1_loss(self.layer(x) * torch.tensor([1.0, 2.0, 3.0], dtype=x.dtype), y)
 
 
 def buffers():
-    return Model(Buffers(), lambda rows: {"x": torch.randn(rows, 6), "y": torch.randn(rows, 3)}, core=True)
+    return Model(Buffers(), lambda rows: {"x": torch.randn(rows, 6), "y": torch.randn(rows, 3)}, types=("f32", "f64"), core=True)
 
 
 # Without a loss.

@@ -7,7 +7,7 @@ import struct
 
 import numpy as np
 
-DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U16": "<u2", "U8": "u1", "BOOL": "?"}
+DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U16": "<u2", "U8": "u1", "BOOL": "?"}
 NAMES = {np.dtype(v): k for k, v in DTYPES.items()}
 
 

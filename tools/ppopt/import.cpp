@@ -117,12 +117,7 @@ static std::string makeText(const ImportedModel &model,
       << "// " << arguments.line << "\n"
       << "// The parameters' values: --init " << sys::path::filename(weights)
       << "\n\n";
-  mlir::OpPrintingFlags flags;
-  flags.enableDebugInfo(true, /*prettyForm=*/false);
-  for (mlir::Operation &op : *(*model.module).getBody()) {
-    op.print(out, flags);
-    out << "\n";
-  }
+  mlir::pp::printModel(*model.module, out);
   return text;
 }
 

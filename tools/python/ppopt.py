@@ -109,20 +109,20 @@ class Training:
         return [float.fromhex(record["loss_hex"]) for record in records if record.get("event") == "step"]
 
     def load_into(self, model):
-        """Loads the parameters into the module, in place. They must be the module's, by name, shape and type; a tied one is
-        there under each of its names. Buffers keep their values: training changes none."""
+        """Loads parameters and persistent buffers into the module, in place. They must be the module's, by name, shape and
+        type; a tied one is there under each of its names. Buffers have the values of the export: training changes none."""
         state = safetensors.torch.load_file(self.parameters)
         if not self.fits:  # the weights of an import have the first name of each only
             for parameter in self.program["parameters"]:
                 state.update({alias: state[parameter["name"]] for alias in parameter.get("aliases", [])})
-        own = dict(model.named_parameters(remove_duplicate=False))
+        own = {name: value for name, value in model.state_dict().items() if isinstance(value, torch.Tensor)}
         wrong = [f"{name} is not in the export" for name in own if name not in state]
         wrong += [f"{name} is not in the model" for name in state if name not in own]
         wrong += [f"{name} is {describe(state[name])} in the export and {describe(tensor)} in the model"
                   for name, tensor in own.items() if name in state and describe(state[name]) != describe(tensor)]
         if wrong:
             raise Error("the model is not the one that was exported: " + "; ".join(wrong))
-        model.load_state_dict(state, strict=False)
+        model.load_state_dict(state, strict=False)  # of an extra state there is nothing
         return model
 
     def _starter(self, launch):

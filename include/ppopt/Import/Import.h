@@ -43,8 +43,8 @@ struct ImportedInput {
   bool isBatchFirst = true;
 };
 
-/// A parameter of the model, and where its initial value is.
-struct ImportedParameter {
+/// A parameter or a persistent buffer of the model, and where its value is.
+struct ImportedTensor {
   std::string name;
   std::string value; ///< its name in the graph
   std::shared_ptr<pt2::StoredTensor> tensor;
@@ -65,7 +65,7 @@ public:
   OwningOpRef<ModuleOp> resized;
   bool hasBatchSymbol = false;
   std::vector<ImportedInput> inputs;
-  std::vector<ImportedParameter> parameters;
+  std::vector<ImportedTensor> parameters, buffers;
   std::string torchVersion;
   /// What a user should know: outputs that were dropped, an export in
   /// evaluation mode.
@@ -80,8 +80,12 @@ public:
 FailureOr<ImportedModel> importModel(MLIRContext *context,
                                      const ImportOptions &options);
 
-/// Writes the parameters' values as safetensors. Returns an error's text, or
-/// nothing.
+/// Prints the model's file: functions, with the lines of Python as locations,
+/// and the elements of long buffers at the end.
+void printModel(ModuleOp module, llvm::raw_ostream &out);
+
+/// Writes the values of parameters and buffers as safetensors. Returns an
+/// error's text, or nothing.
 std::string writeWeights(const ImportedModel &model, llvm::StringRef path);
 
 /// Returns the reference of supported ops in Markdown.

@@ -4,6 +4,7 @@
 
 #include "ppopt/Dialect/PP/FixedBatch.h"
 #include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/PersistentBuffers.h"
 #include "ppopt/Support/NearestNames.h"
 
 using namespace mlir;
@@ -70,6 +71,10 @@ static constexpr Declaration kDeclarations[] = {
      "a string", /*inModels=*/true},
     {kUnnamedBatchAttr, kOperation, isOf<func::FuncOp>, isValue<UnitAttr>,
      "no value", /*inModels=*/true},
+    {kBuffersAttr, kOperation, isOf<ModuleOp>, arePersistentBuffers,
+     "a dictionary of dense tensors of f64, f32, bf16, f16, i64, i32, i16, i8, "
+     "ui8 or i1",
+     /*inModels=*/true},
     {kThresholdsAttr, kOperation, isOf<ModuleOp>, isValue<DictionaryAttr>,
      "a dictionary", /*inModels=*/true},
     {kDeviceAttr, kOperation, isOf<ModuleOp>, isValue<DictionaryAttr>,

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Dialect/PP/ModelTypes.h"
+#include "ppopt/Dialect/PP/PersistentBuffers.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Model/Passes.h"
@@ -221,7 +222,18 @@ static LogicalResult verifyParams(ModuleOp module, func::FuncOp entry) {
     }
     return WalkResult::advance();
   });
-  return failure(result.wasInterrupted());
+  if (result.wasInterrupted())
+    return failure();
+  if (auto buffers = module->getAttrOfType<DictionaryAttr>(kBuffersAttr))
+    for (NamedAttribute buffer : buffers) {
+      StringRef name = buffer.getName();
+      if (failed(verifyName(module.getLoc(), "buffer", name)))
+        return failure();
+      if (ParamOp param = names.lookup(name))
+        return param.emitError("a buffer and this parameter are named '")
+               << name << "'; rename one";
+    }
+  return success();
 }
 
 static LogicalResult verifyShift(BlockArgument input, StringAttr name,

@@ -142,6 +142,11 @@ extern const char ppopt_generation_json[];
 extern const uint64_t ppopt_generation_json_size;
 extern const ppopt_task_fn ppopt_generation_tasks[];
 
+/// Executables of models with persistent buffers only: the elements of each,
+/// one after the other, in the order of "buffers".
+extern const char ppopt_buffers[];
+extern const uint64_t ppopt_buffers_size; ///< bytes
+
 /// Executables for GPUs only. The code of the kernels of both programs: PTX,
 /// text with a zero at its end, and a cubin for the GPU of the plan's target,
 /// or nothing. Sizes are in bytes; PTX has none if there are no kernels.

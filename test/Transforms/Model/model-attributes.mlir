@@ -27,7 +27,7 @@ module attributes {pp.thresholds = 3} {
 // -----
 
 // Declared, but not for models.
-// expected-error @below {{the module takes no attribute 'pp.accurate_math'; it takes sym_name, sym_visibility, pp.thresholds, pp.device}}
+// expected-error @below {{the module takes no attribute 'pp.accurate_math'; it takes sym_name, sym_visibility, pp.buffers, pp.thresholds, pp.device}}
 module attributes {pp.accurate_math} {
   func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
     %0 = pp.reduce sum %x [0] : tensor<4xf32>
@@ -194,4 +194,16 @@ func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
   // expected-error @below {{'pp.reduce' op takes no attribute 'pp.aliases'}}
   %0 = pp.reduce sum %x [0] {pp.aliases = ["y"]} : tensor<4xf32>
   return %0 : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{the module has pp.buffers = {v = dense<(0.000000e+00,0.000000e+00)> : tensor<complex<f32>>}, which must be a dictionary of dense tensors}}
+module attributes {pp.buffers = {v = dense<(0.0, 0.0)> : tensor<complex<f32>>}} {
+}
+
+// -----
+
+// expected-error @below {{which must be a dictionary of dense tensors}}
+module attributes {pp.buffers = {v = dense_resource<missing> : tensor<2xf32>}} {
 }

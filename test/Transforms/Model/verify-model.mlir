@@ -297,3 +297,17 @@ func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<4xf32> {
 func.func @main(%x: tensor<4xf32> {pp.input = "x"}) {
   return
 }
+
+// -----
+
+module attributes {pp.buffers = {v = dense<1> : tensor<2xui8>, w = dense_resource<w> : tensor<1xf16>}} {
+  func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+    // expected-error @below {{a buffer and this parameter are named 'v'; rename one}}
+    %w = pp.param "u" {init = #pp.init<zeros>, pp.aliases = ["v"]} : tensor<f32>
+    return %w : tensor<f32>
+  }
+}
+
+{-#
+  dialect_resources: {builtin: {w: "0x02000000003C"}}
+#-}

@@ -179,6 +179,8 @@ const Wrong wrongs[] = {
      "parameters[0].aliases[1] is 'w' a second time"},
     {"/parameters/0/aliases", "[\"v\", \"v\"]",
      "parameters[0].aliases[1] is 'v' a second time"},
+    {"/buffers", "[{\"name\": \"w\", \"dtype\": \"F16\", \"shape\": [0]}]",
+     "buffers[0].name is 'w' a second time"},
     {"/parameters/0/init/high", "", "parameters[0].init.high is missing"},
     {"/parameters/0/init/high", "true",
      "parameters[0].init.high is not a number"},
