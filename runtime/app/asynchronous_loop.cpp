@@ -36,7 +36,10 @@ public:
         trainer_(runtime::trainerOf(program_.plan, rank_.index)),
         leaders_(runtime::membersLike(program_.plan, /*rank=*/0)),
         buckets_(rank_, settings_), steps_(trainers_, first_) {}
-  ~AsynchronousLoop() override { rank_.serving = nullptr; }
+  ~AsynchronousLoop() override {
+    if (serving_)
+      rank_.background.remove(*serving_);
+  }
 
 private:
   int runSteps() override;
@@ -94,9 +97,7 @@ int AsynchronousLoop::runSteps() {
                    rank_.index, buckets_, first_ * trainers_, settings_.updates,
                    runtime::ServedReports{sizeof none, &none, receive});
   order_->apply(*serving_);
-  rank_.serving = &*serving_;
-  if (rank_.channels)
-    rank_.channels->setWaitingWork([this] { serving_->serveNow(); });
+  rank_.background.add(*serving_);
   for (int64_t done = first_; done < last_;) {
     if (evaluatesAfter(done) && !evaluate(done))
       return stopEarly(control_.signal(), done);
@@ -151,8 +152,9 @@ void AsynchronousLoop::train() {
   settings_.learningRate = rate;
   settings_.updates = ticket; // of random numbers: parts of a batch differ
   if (job_.training) {
-    runtime::LineTimer timer(rank_.profile ? &rank_.profile->samples()
-                                           : nullptr);
+    runtime::LineTimer timer(rank_.recording.profile
+                                 ? &rank_.recording.profile->samples()
+                                 : nullptr);
     samples_.fill(*job_.training, step, ticket % trainers_);
     // The one that this trainer gets if all are as fast.
     if (step + 1 < last_)
@@ -217,7 +219,7 @@ void AsynchronousLoop::standStill(double seconds) {
   using namespace std::chrono;
   auto end = steady_clock::now() + duration<double>(seconds);
   while (seconds > 0 && steady_clock::now() < end) {
-    serving_->serve();
+    serving_->progress();
     std::this_thread::sleep_for(microseconds(50));
   }
 }

@@ -58,7 +58,7 @@ RankLoop::RankLoop(const Job &job, const CompiledProgram &compiled,
     : job_(job), program_(job.program), options_(job.options),
       rank_(job.program, compiled.tasks, transport,
             rankOptions(job, compiled, transport)),
-      words_(rank_), samples_(program_, *rank_.device, rank_.inputs,
+      words_(rank_), samples_(program_, *rank_.device, rank_.places.inputs,
                               program_.plan.batchPart(rank_.index)),
       first_(job.firstStep()), last_(std::max(first_, options_.steps)),
       nonFiniteSteps_(rank_, job.options.skipNonFiniteSteps), control_(rank_) {
@@ -73,7 +73,7 @@ RankLoop::RankLoop(const Job &job, const CompiledProgram &compiled,
   executorOptions_.poison = options_.poison;
   if (!options_.publishPhases.empty())
     board_.emplace(options_.publishPhases, program_.plan.ranks(), rank_.index);
-  rank_.board = board_ ? &*board_ : nullptr;
+  rank_.recording.board = board_ ? &*board_ : nullptr;
   if (options_.checkReplicas > 0)
     replicas_.emplace(rank_);
   if (rank_.index == 0)
@@ -98,17 +98,17 @@ void RankLoop::start() {
     std::optional<int64_t> launches;
     if (options_.traceLaunches)
       launches = rank_.predicted.launches;
-    trace_.emplace(program_, rank_.actions,
+    trace_.emplace(program_, rank_.places.actions,
                    std::min(options_.traceSteps, options_.steps), launches);
     clock_.emplace(rank_);
     executorOptions_.trace = &*trace_;
   }
   if (options_.profile != Profiled::Nobody) {
-    profile_.emplace(program_, rank_.actions);
+    profile_.emplace(program_, rank_.places.actions);
     // Where other ranks' data pass through the host, it takes part in the step.
-    if (rank_.device->hasClock() && !rank_.channels && !rank_.localChannels)
-      rank_.launchTimes.emplace(*rank_.device, rank_.compute,
-                                rank_.predicted.launches);
+    if (rank_.device->hasClock() && !rank_.communicator->passesThroughHost())
+      rank_.recording.launchTimes.emplace(*rank_.device, rank_.compute,
+                                          rank_.predicted.launches);
   }
   std::string tuned;
   if (!options_.tune.empty())
@@ -116,7 +116,8 @@ void RankLoop::start() {
   // A thread of this process may wait in the driver until its GPU has done all
   // that is in flight, and others for the driver. So libraries load their code
   // before anything in flight waits for other ranks.
-  if (rank_.deviceChannels && rank_.transport->sharesProcess()) {
+  if (rank_.transport && rank_.transport->sharesProcess() &&
+      !rank_.communicator->passesThroughHost()) {
     runtime::runMatmulsOnce(rank_);
     rank_.transport->barrier();
   }
@@ -133,7 +134,8 @@ void RankLoop::start() {
     progress_->note(note);
   if (!tuned.empty())
     progress_->note(tuned);
-  if (rank_.channels && program_.plan.target.gpu)
+  if (rank_.communicator->passesThroughHost() && !program_.local &&
+      program_.plan.target.gpu)
     progress_->note(fmt::format(
         "ranks exchange data through host memory, by {} (--collectives={})",
         rank_.transport->kind(), comm::nameOf(options_.collectives)));
@@ -167,7 +169,7 @@ void RankLoop::takeParameters() {
   }
   runtime::initializeParameters(rank_, options_.seed);
   if (job_.initial)
-    job_.initial->load(*rank_.device, rank_.compute, rank_.parameters);
+    job_.initial->load(*rank_.device, rank_.compute, rank_.places.parameters);
 }
 
 void RankLoop::beginStep(int64_t step, bool isTimed) {
@@ -177,7 +179,7 @@ void RankLoop::beginStep(int64_t step, bool isTimed) {
   publish(runtime::Phase::other);
   settings_.step = step;
   if (profile_ && isTimed)
-    rank_.profile = &*profile_;
+    rank_.recording.profile = &*profile_;
 }
 
 runtime::StepResult RankLoop::compute(int64_t step, const Stopwatch &watch) {
@@ -187,9 +189,9 @@ runtime::StepResult RankLoop::compute(int64_t step, const Stopwatch &watch) {
     progress_->note(note);
   enter(comm::Activity::Part::Between, step + 1);
   publish(runtime::Phase::other);
-  if (rank_.profile)
-    rank_.profile->endStep(watch.elapsed());
-  rank_.profile = nullptr;
+  if (rank_.recording.profile)
+    rank_.recording.profile->endStep(watch.elapsed());
+  rank_.recording.profile = nullptr;
   double computed = result.seconds - result.waitedSeconds;
   fastest_ = fastest_ == 0 ? computed : std::min(fastest_, computed);
   return result;

@@ -51,7 +51,7 @@ std::string digestOf(const ppopt_rank &rank) {
                          checksum.add(piece, uint64_t(bytes));
                        });
   };
-  for (const auto &memory : rank.memory)
+  for (const auto &memory : rank.places.memory)
     if (memory)
       for (const schema::HeldParameter &held : memory->parameters) {
         add(*memory, held.value);

@@ -46,8 +46,9 @@ void StepLoop::train(int64_t step) {
   beginStep(step, /*isTimed=*/step > first_);
   settings_.learningRate = options_.learningRate.at(step);
   if (job_.training) {
-    runtime::LineTimer timer(rank_.profile ? &rank_.profile->samples()
-                                           : nullptr);
+    runtime::LineTimer timer(rank_.recording.profile
+                                 ? &rank_.recording.profile->samples()
+                                 : nullptr);
     samples_.fill(*job_.training, step);
     prefetch(step + 1);
   }

@@ -117,7 +117,7 @@ void Checkpoint::checkFits() const {
 }
 
 void Checkpoint::load(const ppopt_rank &rank) {
-  for (const auto &memory : rank.memory) {
+  for (const auto &memory : rank.places.memory) {
     if (!memory)
       continue; // of another rank
     auto copy = [&](const StoredTensor &tensor,

@@ -211,8 +211,8 @@ void passToRank0(const ppopt_rank &rank, const TensorCopy &pieces,
   for (const TensorPiece &piece : pieces) {
     if (piece.rank == rank.index) {
       device::readPieces(
-          *rank.device, rank.compute, rank.at(piece.address), piece.bytes,
-          [&](const char *from, int64_t, int64_t all) {
+          *rank.device, rank.compute, rank.places.at(piece.address),
+          piece.bytes, [&](const char *from, int64_t, int64_t all) {
             forEachMessage(all, [&](int64_t offset, int64_t bytes) {
               if (rank.index == 0)
                 write(from + offset, bytes);
@@ -248,8 +248,9 @@ void passToRank0(const ppopt_rank &rank, const TensorCopy &pieces,
         continue;
       memory.resize(bytes);
       if (isOwn)
-        transposed.read(*rank.device, rank.compute, rank.at(piece.address),
-                        elements, i, memory.data());
+        transposed.read(*rank.device, rank.compute,
+                        rank.places.at(piece.address), elements, i,
+                        memory.data());
       else
         Messages(rank).receive(memory.data(), bytes, int(piece.rank));
       if (rank.index == 0)
@@ -354,7 +355,7 @@ void gatherParameters(const ppopt_rank &rank, const ppopt_rank *into) {
   const Program &program = rank.program;
   std::vector<device::DevicePointer> targets(program.parameters.size());
   if (into)
-    for (const ParameterBuffer &buffer : into->parameters)
+    for (const ParameterBuffer &buffer : into->places.parameters)
       targets[buffer.index] = buffer.data;
   for (size_t i = 0; i < program.parameters.size(); ++i)
     passToRank0(

@@ -67,8 +67,8 @@ ShareWriter::ShareWriter(const ppopt_rank &rank, int64_t memory)
   if (int64_t bytes = layout_.bytes - layout_.directBytes; bytes > 0)
     copy_.emplace(bytes, "the copy of the checkpoint");
   touch();
-  if (rank.board)
-    thread_.publish(rank.board->saving());
+  if (rank.recording.board)
+    thread_.publish(rank.recording.board->saving());
 }
 
 ShareWriter::~ShareWriter() = default;
@@ -125,7 +125,7 @@ void ShareWriter::touch() {
 /// Returns bytes in the rank's memory, where the host can read them until the
 /// next call.
 const char *ShareWriter::read(const GatheredBytes &own) {
-  device::DevicePointer from = rank_.at(own.from);
+  device::DevicePointer from = rank_.places.at(own.from);
   const char *data = rank_.device->hostView(from);
   if (!data) {
     piece_.resize(gatherBytes);
@@ -149,7 +149,8 @@ void ShareWriter::gatherCopy() {
     }
     char *to = copy_->base() + each.at - layout_.directBytes;
     if (each.holder == rank_.index)
-      rank_.device->copyOut(rank_.compute, to, rank_.at(each.from), each.bytes);
+      rank_.device->copyOut(rank_.compute, to, rank_.places.at(each.from),
+                            each.bytes);
     else
       Messages(rank_).receive(to, each.bytes, int(each.holder));
   }

@@ -195,15 +195,18 @@ void Channels::open(int transfers) {
         channel->group.ranks, channel->number);
 }
 
-void Channels::checkIdle(const Operation &operation) const {
+Channels::Operation &Channels::begin(int number) {
+  Operation &operation = *operations.at(number);
   if (operation.stage != Stage::Idle)
     throw std::logic_error(std::string(operation.kind) + " '" + operation.name +
                            "' is started again before its wait");
+  if (theObserver)
+    theObserver->began(number);
+  return operation;
 }
 
 void Channels::start(int number) {
-  Operation &operation = *operations.at(number);
-  checkIdle(operation);
+  Operation &operation = begin(number);
   if (!operation.channel) {
     const TransferSpec &spec = operation.transfer;
     operation.request =
@@ -222,8 +225,7 @@ void Channels::start(int number) {
 }
 
 void Channels::start(int number, void *data, void *scratch) {
-  Operation &operation = *operations.at(number);
-  checkIdle(operation);
+  Operation &operation = begin(number);
   if (!operation.isGivenMemory)
     throw std::logic_error(std::string(operation.kind) + " '" + operation.name +
                            "' is given memory at its start, and was defined "

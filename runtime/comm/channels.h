@@ -63,10 +63,12 @@ struct TransferSpec {
   size_t bytes = 0;
 };
 
-/// Is notified when operations end. Must not allocate.
+/// Is notified when operations begin and end. Must not allocate.
 class OperationObserver {
 public:
   virtual ~OperationObserver() = default;
+  /// This rank starts the operation.
+  virtual void began(int operation) = 0;
   /// This rank has seen that the operation is complete.
   virtual void ended(int operation) = 0;
 };
@@ -133,7 +135,8 @@ public:
   /// them, in the operations that are in flight.
   uint64_t pendingBytes() const;
 
-  /// Notifies `observer` (may be null) of all operations that end from now on.
+  /// Notifies `observer` (may be null) of all operations that begin and end
+  /// from now on.
   void observe(OperationObserver *observer) { theObserver = observer; }
 
   /// Calls `work` (may be null) in each wait, before it blocks: what it waits
@@ -145,7 +148,7 @@ public:
 private:
   struct Operation;
   struct Channel;
-  void checkIdle(const Operation &operation) const;
+  Operation &begin(int number);
   void startCollective(int number, Operation &operation);
   void startRing(Channel &channel);
   void finish(int operation);

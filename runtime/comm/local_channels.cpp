@@ -213,6 +213,10 @@ void LocalChannels::wait(int number) {
   end.stage = Stage::Idle;
 }
 
+bool LocalChannels::isStarted(int number) const {
+  return ends.at(number)->stage != Stage::Idle;
+}
+
 bool LocalChannels::done(int number) const {
   return ends.at(number)->stage == Stage::Done;
 }

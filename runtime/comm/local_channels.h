@@ -71,6 +71,9 @@ public:
   /// Ends the operation. Throws std::logic_error if it is not done.
   void wait(int end);
 
+  /// Returns whether the end was started and is not yet waited for.
+  bool isStarted(int end) const;
+
   /// Returns whether the operation is done and not waited for.
   bool done(int end) const;
 

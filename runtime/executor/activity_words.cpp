@@ -56,13 +56,13 @@ std::string describeAwaited(const ppopt_rank &rank,
     return {};
   if (state.operation < 0)
     return "an operation of its step's graph (--no-graph says which)";
-  for (const auto *actions : {&rank.actions, &rank.evalActions})
+  for (const auto *actions : {&rank.places.actions, &rank.places.evalActions})
     for (const Action &action : *actions)
       if (action.kind == ActionKind::start &&
           action.operation == state.operation)
         return describeStart(rank, action);
   for (const TaskCollective &collective : rank.program.collectives)
-    if (rank.program.tasks[collective.task].place == rank.place.place &&
+    if (rank.program.tasks[collective.task].place == rank.places.own.place &&
         collective.operation == state.operation)
       return describeCollective(rank, collective.op, collective.name,
                                 collective.elements, collective.group());
@@ -73,8 +73,8 @@ std::string describeAwaited(const ppopt_rank &rank,
 const std::vector<Action> *findList(const ppopt_rank &rank,
                                     const Activity::State &state) {
   const std::vector<Action> *actions =
-      state.part == Activity::Part::Step         ? &rank.actions
-      : state.part == Activity::Part::Evaluation ? &rank.evalActions
+      state.part == Activity::Part::Step         ? &rank.places.actions
+      : state.part == Activity::Part::Evaluation ? &rank.places.evalActions
                                                  : nullptr;
   bool isInList =
       actions && state.action >= 0 && state.action < int64_t(actions->size());

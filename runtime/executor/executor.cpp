@@ -43,30 +43,8 @@ using device::DevicePointer;
 /// Returns whether the action is a wait for an operation of an earlier step
 /// that is no longer in flight.
 bool isOver(const ppopt_rank &rank, const Action &action) {
-  int operation = int(action.operation);
   return action.kind == ActionKind::wait && action.carried &&
-         !(rank.channels && rank.channels->isStarted(operation)) &&
-         !(rank.deviceChannels && rank.deviceChannels->isStarted(operation));
-}
-
-void finish(ppopt_rank &rank, int operation) {
-  if (rank.deviceChannels)
-    return rank.deviceChannels->wait(operation);
-  if (rank.localChannels)
-    rank.localChannels->wait(operation);
-  else if (rank.channels)
-    rank.channels->wait(operation);
-  else
-    return;
-  rank.staging.finish(operation);
-}
-
-/// Notifies an observer (may be null) of operations that end.
-void observeOperations(ppopt_rank &rank, comm::OperationObserver *observer) {
-  if (rank.channels)
-    rank.channels->observe(observer);
-  if (rank.deviceChannels)
-    rank.deviceChannels->observe(observer);
+         !rank.communicator->isStarted(int(action.operation));
 }
 
 class Executor {
@@ -78,9 +56,10 @@ public:
         board(board),
         activity(rank.transport ? &rank.transport->activity() : nullptr),
         waitedBefore(rank.collectives.waited()) {
-    rank.poison = options.poison;
+    rank.calls.setPoison(options.poison);
     rank.collectives.observe(trace, board);
-    rank.launchTrace = trace && trace->recordsCalls() ? trace : nullptr;
+    rank.recording.launchTrace =
+        trace && trace->recordsCalls() ? trace : nullptr;
   }
 
   /// In training all rows of the batch count.
@@ -103,24 +82,19 @@ public:
 
 private:
   DevicePointer at(const Action &action, const Address &address) const {
-    return rank.memoryOf(action.place).at(address);
+    return rank.places.memoryOf(action.place).at(address);
   }
   void performMeasured(const Action &action);
-  void perform(const Action &action);
+  /// Returns the bytes that the action has moved between places, if it did a
+  /// whole transfer or collective of a local launch.
+  std::optional<int64_t> perform(const Action &action);
   void runTask(const Action &action);
-  void start(const Action &action);
   /// Returns whether the action may block.
   bool blocks(const Action &action) const {
-    return action.kind == ActionKind::wait && !rank.localChannels;
-  }
-  /// Returns whether the action that was just performed did a whole transfer or
-  /// collective of a local launch.
-  bool movedData(const Action &action) const {
-    return action.kind == ActionKind::start && rank.localChannels &&
-           rank.localChannels->done(int(action.operation));
+    return action.kind == ActionKind::wait && rank.communicator->waitsBlock();
   }
   void measure(const Action &action, Clock::time_point begin,
-               Clock::duration waitedInTask);
+               Clock::duration waitedInTask, std::optional<int64_t> moved);
 
   ppopt_rank &rank;
   const StepSettings &settings;
@@ -148,7 +122,7 @@ void Executor::setStepState(bool training, int64_t rows, int64_t allRows,
   key.rows = rows;
   key.all_rows = allRows;
   key.batches = batches;
-  for (const std::unique_ptr<PlaceMemory> &held : rank.memory) {
+  for (const std::unique_ptr<PlaceMemory> &held : rank.places.memory) {
     if (!held)
       continue;
     held->stepState() = state;
@@ -179,36 +153,36 @@ void Executor::run(const std::vector<Action> &actions, size_t begin,
 void Executor::performMeasured(const Action &action) {
   if (board)
     board->enter(rank.program, action);
-  if (!blocks(action) && !trace && !rank.profile)
-    return perform(action);
+  if (!blocks(action) && !trace && !rank.recording.profile) {
+    perform(action);
+    return;
+  }
   Clock::time_point begin = Clock::now();
   Clock::duration before = rank.collectives.waited();
-  perform(action);
-  measure(action, begin, rank.collectives.waited() - before);
+  std::optional<int64_t> moved = perform(action);
+  measure(action, begin, rank.collectives.waited() - before, moved);
 }
 
 /// Records how long an action took, for whoever asks. `waitedInTask` is the
 /// part of a run in which its task waited.
 void Executor::measure(const Action &action, Clock::time_point begin,
-                       Clock::duration waitedInTask) {
-  if (trace || rank.profile)
+                       Clock::duration waitedInTask,
+                       std::optional<int64_t> moved) {
+  if (trace || rank.recording.profile)
     rank.device->synchronize(rank.compute);
   Clock::time_point end = Clock::now();
-  if (rank.launchTimes)
-    rank.launchTimes->collect();
-  bool moved = movedData(action);
+  if (rank.recording.launchTimes)
+    rank.recording.launchTimes->collect();
   if (blocks(action))
     waited += end - begin;
   if (trace && (action.kind == ActionKind::run || blocks(action) || moved))
     trace->record(action, begin, end);
-  if (!rank.profile)
+  if (!rank.recording.profile)
     return;
   if (moved)
-    rank.profile->recordMove(
-        action, rank.localChannels->bytesMoved(int(action.operation)),
-        end - begin);
+    rank.recording.profile->recordMove(action, *moved, end - begin);
   else if (action.kind != ActionKind::wait || blocks(action))
-    rank.profile->record(action, end - begin - waitedInTask);
+    rank.recording.profile->record(action, end - begin - waitedInTask);
 }
 
 void Executor::run(const std::vector<Action> &actions, StepObserver &observer) {
@@ -221,51 +195,30 @@ void Executor::run(const std::vector<Action> &actions, StepObserver &observer) {
   }
 }
 
-void Executor::perform(const Action &action) {
+std::optional<int64_t> Executor::perform(const Action &action) {
   switch (action.kind) {
   case ActionKind::run:
-    return runTask(action);
+    runTask(action);
+    break;
   case ActionKind::zero:
-    return rank.device->fill(rank.compute, at(action, action.address), 0,
-                             action.bytes);
+    rank.device->fill(rank.compute, at(action, action.address), 0,
+                      action.bytes);
+    break;
   case ActionKind::start:
-    return start(action);
+    return rank.communicator->start(int(action.operation));
   case ActionKind::wait:
-    return finish(rank, int(action.operation));
+    rank.communicator->wait(int(action.operation));
+    break;
   }
+  return std::nullopt;
 }
 
 void Executor::runTask(const Action &action) {
-  for (size_t i = 0, e = action.arguments.size(); i < e; ++i)
-    rank.arguments[i] = at(action, action.arguments[i]).opaque();
   rank.collectives.beginTask(action);
-  if (rank.launchTrace)
-    rank.launchTrace->enterRun(action);
-  rank.tasks[action.task](
-      &rank, rank.arguments.data(),
-      static_cast<char *>(at(action, action.temporaries).opaque()));
-  if (rank.failure)
-    std::rethrow_exception(rank.failure);
+  if (trace)
+    trace->enterRun(action);
+  rank.calls.run(action);
   rank.collectives.endTask();
-}
-
-void Executor::start(const Action &action) {
-  int operation = int(action.operation);
-  if (rank.deviceChannels) {
-    if (trace)
-      trace->begin(action);
-    return rank.deviceChannels->start(operation);
-  }
-  if (!rank.localChannels && !rank.channels)
-    return; // one rank: the sum is complete
-  rank.staging.start(operation);
-  if (rank.localChannels) {
-    rank.localChannels->start(operation);
-  } else {
-    if (trace)
-      trace->begin(action);
-    rank.channels->start(operation);
-  }
 }
 
 /// Returns, in words, that the loss is not finite, or the norm if the step has
@@ -323,14 +276,14 @@ public:
     if (!trace)
       return;
     trace->beginStep(step);
-    observeOperations(rank, trace);
+    rank.communicator->observe(trace);
   }
   ~Tracing() {
     if (!trace)
       return;
     trace->endStep();
     if (!trace->hasOperationsInFlight())
-      observeOperations(rank, nullptr);
+      rank.communicator->observe(nullptr);
   }
 
 private:
@@ -354,20 +307,22 @@ static bool isOfPrologue(const Program &program,
 
 StepResult runStep(ppopt_rank &rank, const StepSettings &settings,
                    const ExecutorOptions &options) {
-  Counters before = rank.counters;
-  int64_t bytesBefore = rank.bytesStarted();
-  Executor executor(rank, settings, options, options.trace, rank.board);
+  Counters before = rank.calls.counters();
+  int64_t bytesBefore = rank.communicator->bytesStarted();
+  Executor executor(rank, settings, options, options.trace,
+                    rank.recording.board);
   Clock::time_point begin = Clock::now();
   executor.setStepState();
   {
     Tracing tracing(rank, options.trace, executor.stepNumber());
     bool isGraph = false;
     if (options.trace)
-      executor.run(rank.actions);
+      executor.run(rank.places.actions);
     else
-      isGraph = rank.stepGraph.run(rank, [&] { executor.run(rank.actions); });
+      isGraph =
+          rank.stepGraph.run(rank, [&] { executor.run(rank.places.actions); });
     rank.results.enqueue();
-    rank.synchronize(isGraph); // the step ends here
+    rank.communicator->synchronize(isGraph); // the step ends here
   }
 
   StepResult result;
@@ -377,25 +332,26 @@ StepResult runStep(ppopt_rank &rank, const StepSettings &settings,
   if (result.skipped.empty()) {
     result.loss = rank.results.loss();
     result.gradNorm = rank.results.gradNorm();
-    result.skipped = describeNonFinite(result, rank.place.norm.has_value());
+    result.skipped =
+        describeNonFinite(result, rank.places.own.norm.has_value());
     result.isBad = !result.skipped.empty();
   }
   checkDecision(rank, result, executor.stepNumber());
-  result.launches = rank.counters.launches - before.launches;
-  result.flops = rank.counters.flops - before.flops;
-  result.bytesSent = rank.bytesStarted() - bytesBefore;
+  result.launches = rank.calls.counters().launches - before.launches;
+  result.flops = rank.calls.counters().flops - before.flops;
+  result.bytesSent = rank.communicator->bytesStarted() - bytesBefore;
   if (options.checkPredicted && result.skipped.empty())
     checkPredicted(rank, result, executor.stepNumber());
   return result;
 }
 
 void finishSteps(ppopt_rank &rank) {
-  for (const Action &action : rank.actions)
+  for (const Action &action : rank.places.actions)
     if (action.kind == ActionKind::wait && action.carried &&
         !isOver(rank, action))
-      finish(rank, int(action.operation));
-  rank.synchronize();
-  observeOperations(rank, nullptr);
+      rank.communicator->wait(int(action.operation));
+  rank.communicator->synchronize(/*isGraph=*/false);
+  rank.communicator->observe(nullptr);
 }
 
 void replayStep(ppopt_rank &rank, const StepSettings &settings,
@@ -404,7 +360,7 @@ void replayStep(ppopt_rank &rank, const StepSettings &settings,
   const ExecutorOptions options;
   Executor executor(rank, settings, options);
   executor.setStepState();
-  executor.run(rank.actions, observer);
+  executor.run(rank.places.actions, observer);
   finishSteps(rank);
 }
 
@@ -413,7 +369,7 @@ std::optional<EvalResult> runEvaluation(ppopt_rank &rank,
                                         const ExecutorOptions &options,
                                         const Evaluation &evaluation) {
   Executor executor(rank, settings, options);
-  const std::vector<Action> &actions = rank.evalActions;
+  const std::vector<Action> &actions = rank.places.evalActions;
   for (size_t begin = 0, end; begin < actions.size(); begin = end) {
     size_t repeated = begin;
     while (repeated < actions.size() &&
@@ -434,11 +390,12 @@ std::optional<EvalResult> runEvaluation(ppopt_rank &rank,
       executor.setStepState(/*training=*/false, batch.rows, evaluation.rows,
                             evaluation.batches);
       executor.run(actions, repeated, end);
-      rank.synchronize(); // the host fills the inputs of the next batch
+      rank.communicator->synchronize(
+          /*isGraph=*/false); // the host fills the inputs of the next batch
     }
   }
   rank.results.enqueue();
-  rank.synchronize();
+  rank.communicator->synchronize(/*isGraph=*/false);
   EvalResult result;
   result.skipped = rank.results.missing();
   if (result.skipped.empty())

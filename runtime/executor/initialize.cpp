@@ -125,7 +125,7 @@ void initializeValues(const Initializer &init, ElementType type,
 
 void initializeParameters(const ppopt_rank &rank, int64_t seed) {
   const Program &program = rank.program;
-  for (const ParameterBuffer &buffer : rank.parameters) {
+  for (const ParameterBuffer &buffer : rank.places.parameters) {
     const Parameter &parameter = program.parameters[buffer.index];
     geometry::Tile tile = schema::tileOf(parameter, program.plan, rank.index);
     int64_t size = byteSize(parameter.type);

@@ -45,7 +45,7 @@ int64_t extentOfC(const MatmulDescriptor &matmul) {
 
 MatmulTuner::MatmulTuner(ppopt_rank &rank)
     : rank(rank), library(*rank.device->matmulLibrary()) {
-  for (const std::unique_ptr<PlaceMemory> &held : rank.memory)
+  for (const std::unique_ptr<PlaceMemory> &held : rank.places.memory)
     if (held && held->place.arenaBytes > arenaBytes) {
       arena = held->arena;
       arenaBytes = held->place.arenaBytes;

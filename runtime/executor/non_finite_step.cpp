@@ -119,8 +119,8 @@ private:
 };
 
 Search::Search(const ppopt_rank &rank)
-    : rank(rank), byPlace(rank.memory.size()) {
-  for (const Action &action : rank.actions)
+    : rank(rank), byPlace(rank.places.memory.size()) {
+  for (const Action &action : rank.places.actions)
     if (action.kind == ActionKind::start) {
       starts.resize(std::max(starts.size(), size_t(action.operation) + 1));
       starts[action.operation] = &action;
@@ -131,7 +131,7 @@ bool Search::leavesOut(const Action &action) {
   // The tasks divide by the counts.
   auto isCount = [&](const Action &start) {
     const std::vector<schema::PlaceCount> &counts =
-        rank.memoryOf(start.place).place.counts;
+        rank.places.memoryOf(start.place).place.counts;
     return std::any_of(counts.begin(), counts.end(), [&](const auto &count) {
       return count.address.offset() == start.address.offset();
     });
@@ -172,7 +172,7 @@ void Search::lookAtTransfer(const Action &start, bool isReceived) {
     return;
   const Transfer &transfer = rank.program.transfers[start.transfer];
   std::optional<NonFiniteElement> bad =
-      find(rank, rank.memoryOf(start.place).at(start.address),
+      find(rank, rank.places.memoryOf(start.place).at(start.address),
            transfer.elements(), transfer.type);
   if (!bad)
     return;
@@ -237,7 +237,7 @@ void Search::lookAtTensors(const PlaceMemory &memory,
 
 std::vector<NonFiniteFindings> Search::finish() {
   std::vector<NonFiniteFindings> held;
-  for (const std::unique_ptr<PlaceMemory> &memory : rank.memory)
+  for (const std::unique_ptr<PlaceMemory> &memory : rank.places.memory)
     if (memory) {
       lookAtIds(rank, *memory, byPlace[memory->place.place]);
       lookAtTensors(*memory, byPlace[memory->place.place]);
@@ -301,7 +301,7 @@ std::string describeNonFinite(const NonFiniteElement &bad,
 
 NonFiniteFindings::Tensor findNonFiniteParameter(const ppopt_rank &rank) {
   NonFiniteFindings::Tensor first;
-  for (const std::unique_ptr<PlaceMemory> &memory : rank.memory)
+  for (const std::unique_ptr<PlaceMemory> &memory : rank.places.memory)
     if (memory)
       for (const schema::HeldParameter &held : memory->parameters)
         if (held.gradient)
@@ -312,7 +312,7 @@ NonFiniteFindings::Tensor findNonFiniteParameter(const ppopt_rank &rank) {
 
 std::vector<NonFiniteFindings> findBadIds(const ppopt_rank &rank) {
   std::vector<NonFiniteFindings> held;
-  for (const std::unique_ptr<PlaceMemory> &memory : rank.memory)
+  for (const std::unique_ptr<PlaceMemory> &memory : rank.places.memory)
     if (memory)
       lookAtIds(rank, *memory, held.emplace_back());
   return held;

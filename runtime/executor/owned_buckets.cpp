@@ -6,12 +6,11 @@
 #include "executor/trainers.h"
 
 #include <cstring>
-#include <exception>
 
 namespace ppopt::runtime {
 
 OwnedBuckets::OwnedBuckets(ppopt_rank &rank, const StepSettings &settings)
-    : rank(rank), settings(settings), owned(*rank.place.owned),
+    : rank(rank), settings(settings), owned(*rank.places.own.owned),
       trainers(int(trainersOf(rank.program.plan))),
       self(int(trainerOf(rank.program.plan, rank.index))) {
   for (const schema::OwnedBucket &bucket : owned.buckets) {
@@ -25,7 +24,7 @@ OwnedBuckets::OwnedBuckets(ppopt_rank &rank, const StepSettings &settings)
 }
 
 char *OwnedBuckets::at(const Address &address) const {
-  return static_cast<char *>(rank.at(address).opaque());
+  return static_cast<char *>(rank.places.at(address).opaque());
 }
 
 void *OwnedBuckets::working(int bucket, int owner) {
@@ -62,10 +61,7 @@ void OwnedBuckets::update(int bucket, const void *gradient,
   std::vector<void *> &list = arguments[bucket];
   // Tasks do not write to their gradient.
   list[updated.gradientArgument] = const_cast<void *>(gradient);
-  ppopt_rank::Aside aside(rank);
-  rank.tasks[updated.task](&rank, list.data(), at(updated.temporaries));
-  if (rank.failure)
-    std::rethrow_exception(rank.failure);
+  rank.calls.runAside(updated.task, list.data(), at(updated.temporaries));
 }
 
 void OwnedBuckets::gather() {
@@ -99,7 +95,7 @@ void OwnedBuckets::gather() {
 
 double OwnedBuckets::clipScale() const {
   ppopt_step_state state;
-  std::memcpy(&state, at(rank.place.stepState), sizeof state);
+  std::memcpy(&state, at(rank.places.own.stepState), sizeof state);
   return state.clip_scale;
 }
 

@@ -133,14 +133,14 @@ void Serving::recordStep(bool good) {
   recorder->add(step);
 }
 
-void Serving::serve() {
+void Serving::progress() {
   // Looking at requests costs up to a microsecond.
   constexpr std::chrono::microseconds interval(20);
   if (Clock::now() - last >= interval)
-    serveNow();
+    progressBeforeBlocking();
 }
 
-void Serving::serveNow() {
+void Serving::progressBeforeBlocking() {
   if (isBusy || !transport)
     return;
   while (pass()) {
@@ -364,7 +364,7 @@ void Serving::block(bool (*holds)(const void *), const void *context) {
     Phase before = phase();
     Clock::time_point begin = Clock::now();
     uint64_t seen = transport->completions();
-    serveNow();
+    progressBeforeBlocking();
     if (holds(context)) {
       addWait(before, Clock::now() - begin);
       return;

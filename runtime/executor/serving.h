@@ -2,8 +2,7 @@
 //
 // The state machines of runtime/asynchronous decide, and this does what they
 // ask for: messages, copies, updates (docs/asynchronous.md). There is no
-// progress thread: the rank's own thread calls serve() between launches, inside
-// long ones, and while it waits.
+// progress thread: it is part of the rank's background.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +11,7 @@
 
 #include "asynchronous/rank_machines.h"
 #include "comm/transport.h"
+#include "executor/background.h"
 
 #include <chrono>
 #include <cstddef>
@@ -54,7 +54,7 @@ struct ServedReports {
   std::function<void(int rank, const void *report)> receive;
 };
 
-class Serving {
+class Serving final : public BackgroundWork {
 public:
   using Clock = std::chrono::steady_clock;
 
@@ -67,7 +67,7 @@ public:
           int jobRank, ServedBuckets &buckets, int64_t first, int64_t arrivals,
           ServedReports reports);
   /// Cancels what is in flight: destroy it before the buckets' memory.
-  ~Serving();
+  ~Serving() override;
   Serving(const Serving &) = delete;
   Serving &operator=(const Serving &) = delete;
 
@@ -85,9 +85,9 @@ public:
   /// Does what can be done now, without blocking. Returns at once if it was
   /// just called, or is called from within an update. Throws RankFailure if a
   /// rank has failed, and std::logic_error if the protocol is broken.
-  void serve();
-  /// As serve(), also if it was just called: for waits, which block after it.
-  void serveNow();
+  void progress() override;
+  void progressBeforeBlocking() override;
+  bool isPending() const override { return true; }
   /// Serves until `condition` holds; blocks while nothing arrives.
   template <typename Condition> void serveUntil(const Condition &condition) {
     block(
@@ -134,8 +134,7 @@ public:
   int64_t version(int bucket) const {
     return machines.owner().arrivals(bucket);
   }
-  /// Returns the bytes that it has started to send.
-  uint64_t bytesSent() const { return sentBytes; }
+  uint64_t bytesBesideSteps() const override { return sentBytes; }
 
 private:
   using Message = asynchronous::Message;

@@ -16,10 +16,10 @@ std::string StepGraph::whyNot(const ppopt_rank &rank) {
     return {};
   if (!rank.options.useGraph)
     return "--no-graph";
-  if (rank.channels || rank.localChannels)
+  if (rank.communicator->passesThroughHost())
     return "data of other ranks passes through the host";
   // One thread's launch can wait for what another must still capture.
-  if (rank.deviceChannels && rank.transport->sharesProcess())
+  if (rank.transport && rank.transport->sharesProcess())
     return "ranks are threads of one process";
   return {};
 }
@@ -35,8 +35,7 @@ std::string StepGraph::capture(ppopt_rank &rank,
     rank.device->beginCapture(rank.compute);
     isOpen = true;
     enqueue();
-    if (rank.deviceChannels)
-      rank.deviceChannels->waitForAll();
+    rank.communicator->waitForAll();
     isOpen = false;
     graph = rank.device->endCapture(rank.compute);
     return {};
@@ -52,7 +51,7 @@ std::string StepGraph::capture(ppopt_rank &rank,
 bool StepGraph::agree(ppopt_rank &rank, const std::string &why) {
   std::vector<std::string> reasons = {why};
   hasFailed = !why.empty();
-  if (rank.deviceChannels) {
+  if (rank.transport) {
     train::Messages messages(rank);
     hasFailed = messages.greatest(hasFailed) != 0;
     if (hasFailed)
@@ -68,41 +67,38 @@ bool StepGraph::agree(ppopt_rank &rank, const std::string &why) {
 
 bool StepGraph::run(ppopt_rank &rank, const std::function<void()> &enqueue) {
   bool isCaptured = rank.device->hasGraphs() && whyNot(rank).empty() &&
-                    !hasFailed && !rank.profile && !rank.launchTrace &&
-                    eagerSteps > 0;
+                    !hasFailed && !rank.recording.profile &&
+                    !rank.recording.launchTrace && eagerSteps > 0;
   if (!isCaptured) {
     enqueue();
     ++eagerSteps;
     return false;
   }
   if (graph < 0) {
-    Counters before = rank.counters;
+    Counters before = rank.calls.counters();
     // A graph waits for nothing that was enqueued before it, and leaves nothing
     // in flight: its next launch is ordered after it as a whole.
-    if (rank.deviceChannels) {
-      rank.deviceChannels->waitForAll();
-      rank.synchronize();
-    }
-    int64_t bytesBefore = rank.bytesStarted();
+    rank.communicator->waitForAll();
+    rank.communicator->synchronize(/*isGraph=*/false);
+    int64_t bytesBefore = rank.communicator->bytesStarted();
     std::string why = capture(rank, enqueue);
-    launches = rank.counters.launches - before.launches;
-    flops = rank.counters.flops - before.flops;
-    bytesSent = rank.bytesStarted() - bytesBefore;
-    rank.counters = before;
+    launches = rank.calls.counters().launches - before.launches;
+    flops = rank.calls.counters().flops - before.flops;
+    bytesSent = rank.communicator->bytesStarted() - bytesBefore;
+    rank.calls.setCounters(before);
     if (!agree(rank, why)) {
       // Nothing of the step has run; what was captured is never launched.
-      rank.failure = nullptr;
-      if (rank.deviceChannels)
-        rank.deviceChannels->forgetStarts(bytesSent);
+      rank.calls.forgetFailure();
+      rank.communicator->forgetStarts(bytesSent);
       enqueue();
       return false;
     }
-  } else if (rank.deviceChannels) {
-    rank.deviceChannels->countSent(bytesSent);
+  } else {
+    rank.communicator->countSent(bytesSent);
   }
   rank.device->launchGraph(rank.compute, graph);
-  rank.counters.launches += launches;
-  rank.counters.flops += flops;
+  rank.calls.setCounters({rank.calls.counters().launches + launches,
+                          rank.calls.counters().flops + flops});
   return true;
 }
 

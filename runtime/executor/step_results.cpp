@@ -38,20 +38,20 @@ double readNumber(const char *data, ElementType type) {
 } // namespace
 
 StepResults::StepResults(ppopt_rank &rank)
-    : rank(rank),
-      theLoss(add(rank.at(rank.place.loss), rank.program.lossType)) {
-  if (rank.place.norm)
-    norm = add(rank.at(*rank.place.norm), ElementType::f64);
+    : rank(rank), theLoss(add(rank.places.at(rank.places.own.loss),
+                              rank.program.lossType)) {
+  if (rank.places.own.norm)
+    norm = add(rank.places.at(*rank.places.own.norm), ElementType::f64);
   for (size_t i = 0; i < rank.program.counts.size(); ++i)
-    counts.push_back(add(rank.at(rank.place.counts[i].address),
+    counts.push_back(add(rank.places.at(rank.places.own.counts[i].address),
                          rank.program.counts[i].type));
-  for (const Action &action : rank.actions) {
+  for (const Action &action : rank.places.actions) {
     if (action.kind != ActionKind::run)
       continue;
     const Task &task = rank.program.tasks[action.task];
     if (task.kind != TaskKind::decide)
       continue;
-    const PlaceMemory &memory = rank.memoryOf(action.place);
+    const PlaceMemory &memory = rank.places.memoryOf(action.place);
     DevicePointer state = memory.at(memory.place.stepState);
     decisions.push_back(
         {task.name, add(state + int64_t(offsetof(ppopt_step_state, hold)),

@@ -9,22 +9,26 @@ namespace ppopt::runtime {
 StepTrace::StepTrace(const Program &program, const std::vector<Action> &actions,
                      int64_t steps, std::optional<int64_t> launches)
     : wantsCalls(launches.has_value()), ring(std::max<int64_t>(steps, 1)) {
-  size_t most = actions.size(), calls = launches.value_or(0), operations = 0;
+  size_t most = actions.size(), calls = launches.value_or(0);
+  auto put = [](auto &list, int64_t operation, const auto &item) {
+    list.resize(std::max(list.size(), size_t(operation) + 1), nullptr);
+    list[size_t(operation)] = &item;
+  };
   for (const Action &action : actions) {
-    if (action.kind == ActionKind::start) {
-      starts.resize(action.operation + 1, nullptr);
-      starts[action.operation] = &action;
-    }
+    if (action.kind == ActionKind::start)
+      put(starts, action.operation, action);
     if (action.kind != ActionKind::run)
       continue;
     for (const TaskCollective &collective : program.collectives)
       if (collective.task == action.task) {
         most += 2; // it is in flight, and waited for
         ++calls;
-        operations = std::max(operations, size_t(collective.operation) + 1);
+        put(collectives, collective.operation, collective);
       }
   }
-  begun.resize(std::max(starts.size(), operations));
+  begun.resize(std::max(starts.size(), collectives.size()));
+  starts.resize(begun.size(), nullptr);
+  collectives.resize(begun.size(), nullptr);
   for (TracedStep &step : ring) {
     step.actions.reserve(most);
     if (wantsCalls)
@@ -39,9 +43,13 @@ void StepTrace::beginStep(int64_t number) {
   step.actions.clear();
   step.calls.clear();
   step.begin = step.end = Clock::now();
+  isInStep = true;
 }
 
-void StepTrace::endStep() { ring[current].end = Clock::now(); }
+void StepTrace::endStep() {
+  ring[current].end = Clock::now();
+  isInStep = false;
+}
 
 void StepTrace::record(const Action &action, Clock::time_point begin,
                        Clock::time_point end) {
@@ -59,21 +67,16 @@ void StepTrace::recordCall(TracedCall::Kind kind, int64_t number,
   ring[current].calls.push_back({{begin, end}, kind, number, run});
 }
 
-void StepTrace::begin(const Action &action) {
-  begin(action.operation, action, nullptr);
-}
-
-void StepTrace::begin(const Action &run, const TaskCollective &collective) {
-  begin(collective.operation, run, &collective);
-}
-
-void StepTrace::begin(int64_t operation, const Action &action,
-                      const TaskCollective *collective) {
+void StepTrace::began(int operation) {
+  if (!isInStep)
+    return;
   TracedStep &step = ring[current];
   begun[operation] = {&step, step.number, step.actions.size()};
   ++operationsInFlight;
   Clock::time_point now = Clock::now();
-  step.actions.push_back({{now, now}, &action, collective});
+  const TaskCollective *collective = collectives[operation];
+  step.actions.push_back(
+      {{now, now}, collective ? run : starts[operation], collective});
 }
 
 void StepTrace::ended(int operation) {

@@ -64,17 +64,15 @@ public:
   /// Records what a run waited for one of its collectives.
   void recordWait(const Action &run, const TaskCollective &collective,
                   Clock::time_point begin, Clock::time_point end);
-  /// The calls from now on are those of this run.
+  /// The calls and collectives from now on are those of this run.
   void enterRun(const Action &newRun) { run = &newRun; }
   /// Records a call of the run; only if recordsCalls().
   void recordCall(TracedCall::Kind kind, int64_t number,
                   Clock::time_point begin, Clock::time_point end);
   /// Record the start of an operation, and when it is known to be complete,
-  /// also if its step has ended by then. The places of a local launch use
-  /// record() instead, once an operation is done. Ends of what did not begin
-  /// here are ignored: evaluations use the same channels.
-  void begin(const Action &action);
-  void begin(const Action &run, const TaskCollective &collective);
+  /// also if its step has ended by then. What begins between steps is ignored,
+  /// and so is its end: evaluations use the same communicator.
+  void began(int operation) override;
   void ended(int operation) override;
   bool hasOperationsInFlight() const { return operationsInFlight > 0; }
 
@@ -91,15 +89,15 @@ private:
     size_t action = 0;
   };
 
-  void begin(int64_t operation, const Action &action,
-             const TaskCollective *collective);
-
   const bool wantsCalls;
+  bool isInStep = false;
   const Action *run = nullptr;
   std::vector<TracedStep> ring;
   size_t current = 0;
-  std::vector<const Action *> starts; ///< by operation
-  std::vector<Begun> begun;           ///< by operation
+  // By operation; null: it is not of that kind.
+  std::vector<const Action *> starts;
+  std::vector<const TaskCollective *> collectives;
+  std::vector<Begun> begun; ///< by operation
   int operationsInFlight = 0;
 };
 

@@ -1,9 +1,6 @@
 //===- task_collectives.h - Collectives that tasks start and wait for -----===//
 //
-// What ppopt_start and ppopt_wait do. Channels works on a whole buffer in
-// place, and tasks have chunks too: an all-gather copies the rank's chunk to
-// its place in the whole when it starts, a reduce-scatter copies it out when it
-// is waited for.
+// What ppopt_start and ppopt_wait do.
 //
 // A task starts its collectives in the order of the program's entries, each
 // once, and waits for them before it ends. So each is in flight at most once.
@@ -18,7 +15,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -65,11 +61,8 @@ public:
 
 private:
   struct Entry {
-    int operation = -1;  ///< of Channels and Staging; -1: of another place
-    int64_t chunkAt = 0; ///< bytes: where this rank's chunk begins
-    int64_t chunkBytes = 0;
-    char *whole = nullptr;   ///< host memory; null: that of the device
-    char *scratch = nullptr; ///< likewise
+    int operation = -1;     ///< of the communicator; -1: of another place
+    int64_t chunkBytes = 0; ///< of this rank
     bool isInFlight = false;
     device::DevicePointer result; ///< of what is in flight
   };
@@ -77,15 +70,10 @@ private:
   struct Range {
     size_t begin = 0, end = 0;
   };
-  void allocate();
   const std::string &taskName() const;
   void checkNext(int64_t number) const;
-  template <typename Work> void copy(const Work &work);
-  void startOnHost(const TaskCollective &collective, const Entry &entry,
-                   device::DevicePointer in, device::DevicePointer out,
-                   device::DevicePointer scratch);
-  void block(const TaskCollective &collective, int operation);
   void define(size_t number);
+  void block(const TaskCollective &collective, int operation);
 
   ppopt_rank &rank;
   std::vector<Entry> entries; ///< as Program::collectives
@@ -97,9 +85,6 @@ private:
   size_t next = 0;             ///< the entry that it starts next
   int inFlight = 0;
   Clock::duration waitedTime{};
-  /// Where the host can't access the device's memory: of the k-th collectives
-  /// of all tasks, of which only one runs.
-  std::vector<char *> wholes, scratches;
 };
 
 } // namespace ppopt::runtime

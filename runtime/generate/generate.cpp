@@ -153,13 +153,14 @@ private:
 
   template <typename Number>
   void write(const runtime::Address &address, Number number) {
-    device::write(*rank_.device, rank_.compute, rank_.at(address), number);
+    device::write(*rank_.device, rank_.compute, rank_.places.at(address),
+                  number);
   }
 
   template <typename Float> void copyScores() {
     std::vector<Float> logits(scored_);
     rank_.device->copyOut(rank_.compute, logits.data(),
-                          rank_.at(model_.logits.address),
+                          rank_.places.at(model_.logits.address),
                           scored_ * int64_t(sizeof(Float)));
     rank_.device->synchronize(rank_.compute);
     scores_.assign(logits.begin(), logits.end());

@@ -147,7 +147,7 @@ void Reporter::writeHead() {
          perStep(profile.time()));
   append("{}\n", describeRates(rates, rank.device->knownRates().bytes > 0,
                                rank.options.threads));
-  if (rank.launchTimes)
+  if (rank.recording.launchTimes)
     append("a launch is timed between two events of the GPU, which include "
            "its start: microseconds, and most of a short kernel's time\n");
   append("{:>7} {:>10} {:>7} {:>10} {:>15} {:>8}\n", "share", "ms/step",

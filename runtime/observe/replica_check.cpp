@@ -127,7 +127,7 @@ std::string ReplicaCheck::describeAlone() const {
 
 void ReplicaCheck::hashOwn() {
   int64_t holder = 0; // of this rank
-  for (const auto &memory : rank_.memory) {
+  for (const auto &memory : rank_.places.memory) {
     if (!memory)
       continue;
     for (const schema::HeldParameter &held : memory->parameters) {

@@ -150,11 +150,11 @@ std::string RankEvents::describeProcess() const {
   };
   std::string place = program_.local
                           ? "all places"
-                          : fmt::format("place {}", rank_.place.place);
+                          : fmt::format("place {}", rank_.places.own.place);
   add("process_name", kCompute,
       {{"name", fmt::format("rank {} ({})", rank_.index, place)}});
   add("process_sort_index", kCompute,
-      {{"sort_index", rank_.place.place * kLanes + 1 + rank_.index}});
+      {{"sort_index", rank_.places.own.place * kLanes + 1 + rank_.index}});
   for (const auto &[number, lane] : lanes_) {
     add("thread_name", number, {{"name", lane.name}});
     add("thread_sort_index", number, {{"sort_index", number}});

@@ -68,7 +68,7 @@ void score(const std::vector<std::string> &arguments) {
                   /*transport=*/nullptr,
                   {static_cast<int>(document.program->plan.target.threads)});
   ppopt::train::InitialParameters(*document.program, arguments[5])
-      .load(*rank.device, rank.compute, rank.parameters);
+      .load(*rank.device, rank.compute, rank.places.parameters);
   size_t rows = std::stoul(arguments[3]), positions = std::stoul(arguments[4]);
   std::vector<int64_t> tokens = readTokens(arguments[2], rows * positions);
   std::ofstream out(arguments[6], std::ios::binary);

@@ -12,7 +12,7 @@ inline char *hostAt(const ppopt_rank &rank,
 }
 inline char *hostAt(const ppopt_rank &rank,
                     const ppopt::runtime::Address &address) {
-  return hostAt(rank, rank.at(address));
+  return hostAt(rank, rank.places.at(address));
 }
 
 #endif // PPOPT_TEST_RUNTIME_HOST_AT_H

@@ -20,7 +20,7 @@ TEST(NonFiniteSteps, SayWhatWentIntoACollectiveOfATask) {
   comm::runThreadRanks(2, [&](comm::Transport &transport) {
     ppopt_rank rank(program, gather_tasks::tasks, &transport, {});
     auto *weights = reinterpret_cast<double *>(
-        hostAt(rank, rank.place.parameters[0].address));
+        hostAt(rank, rank.places.own.parameters[0].address));
     if (rank.index == 1)
       weights[2] = INFINITY;
     StepResult result = runStep(rank, {}, {});

@@ -291,7 +291,7 @@ TEST(InitialParameters, MustBeTheModels) {
     arena[i] = static_cast<char>(i);
   exportParameters(rank, path);
   InitialParameters(sgd, path).load(*loaded.device, loaded.compute,
-                                    loaded.parameters);
+                                    loaded.places.parameters);
   for (auto [offset, bytes] : {std::pair<int, int>{next_token::weights, 16},
                                std::pair<int, int>{next_token::unused, 12}})
     EXPECT_EQ(std::memcmp(arena + offset, hostAt(loaded, offset), bytes), 0);
@@ -337,7 +337,7 @@ TEST(InitialParameters, MayHaveAliases) {
     writeSafetensors(path, tensors);
     ppopt_rank loaded(program, next_token::Tasks<1, 1>::list, nullptr, {});
     InitialParameters(program, path)
-        .load(*loaded.device, loaded.compute, loaded.parameters);
+        .load(*loaded.device, loaded.compute, loaded.places.parameters);
     return std::memcmp(hostAt(loaded, next_token::weights), values,
                        sizeof values) == 0;
   };

@@ -275,7 +275,7 @@ TEST(ExportParameters, WritesTheNamesAndTheLayoutOfAMap) {
   ASSERT_EQ(file.tensors().size(), 2u);
   EXPECT_EQ(file.find("U")->shape, (Shape{3, 1}));
   InitialParameters(program, path, map)
-      .load(*loaded.device, loaded.compute, loaded.parameters);
+      .load(*loaded.device, loaded.compute, loaded.places.parameters);
   for (auto [offset, bytes] : {std::pair<int, int>{next_token::weights, 16},
                                std::pair<int, int>{next_token::unused, 12}})
     EXPECT_EQ(std::memcmp(hostAt(rank, offset), hostAt(loaded, offset), bytes),

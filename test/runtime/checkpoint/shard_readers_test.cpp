@@ -191,7 +191,7 @@ void expectTaken(const Layout &layout, bool transposed) {
                        names + "}}"));
   onRanks(program, [&](ppopt_rank &rank) {
     fillAll(rank, 0x3f);
-    initial.load(*rank.device, rank.compute, rank.parameters);
+    initial.load(*rank.device, rank.compute, rank.places.parameters);
     expectFilled(layout, rank, 0x3f, {Value});
   });
 }
@@ -238,10 +238,10 @@ spoiled(int64_t index, int parameter, float number,
   return [=](ppopt_rank &rank) {
     if (rank.index != index)
       return;
-    rank.device->copyIn(rank.compute,
-                        rank.at(address(*rank.place.find(parameter))) +
-                            4 * element,
-                        &number, 4);
+    rank.device->copyIn(
+        rank.compute,
+        rank.places.at(address(*rank.places.own.find(parameter))) + 4 * element,
+        &number, 4);
     rank.device->synchronize(rank.compute);
   };
 }
@@ -337,7 +337,7 @@ TEST(ReplicaCheck, SaysWhatHasNoCopy) {
 /// the arena's buffers, with NaN.
 void fillAmongNaNs(const Layout &layout, const ppopt_rank &rank) {
   fill(layout, rank, 0xff);
-  for (const auto &memory : rank.memory)
+  for (const auto &memory : rank.places.memory)
     if (memory)
       device::write(*rank.device, rank.compute, memory->at(memory->place.loss),
                     0.0);
@@ -399,8 +399,8 @@ std::string originOf(const Layout &layout,
       fillAmongNaNs(layout, rank);
       spoil(rank);
       if (rank.index == 2)
-        device::write(*rank.device, rank.compute, rank.at(rank.place.loss),
-                      lossOfRank2);
+        device::write(*rank.device, rank.compute,
+                      rank.places.at(rank.places.own.loss), lossOfRank2);
       runtime::StepResult result;
       result.isBad = true;
       result.skipped = "the loss is nan";

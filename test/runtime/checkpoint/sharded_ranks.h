@@ -166,7 +166,7 @@ struct Owned {
 inline std::vector<Owned> listOwned(const Layout &layout,
                                     const ppopt_rank &rank) {
   std::vector<Owned> all;
-  for (const auto &memory : rank.memory) {
+  for (const auto &memory : rank.places.memory) {
     if (!memory)
       continue;
     int number = 0;
@@ -202,7 +202,7 @@ inline std::vector<Owned> listOwned(const Layout &layout,
 }
 
 inline void fillAll(const ppopt_rank &rank, uint8_t value) {
-  for (const auto &memory : rank.memory)
+  for (const auto &memory : rank.places.memory)
     if (memory)
       rank.device->fill(rank.compute, memory->arena, value,
                         memory->place.arenaBytes);
@@ -215,7 +215,7 @@ inline void fill(const Layout &layout, const ppopt_rank &rank,
   fillAll(rank, other);
   for (const Owned &owned : listOwned(layout, rank)) {
     rank.device->copyIn(rank.compute,
-                        rank.memoryOf(owned.place).arena + owned.offset,
+                        rank.places.memoryOf(owned.place).arena + owned.offset,
                         owned.bytes.data(), int64_t(owned.bytes.size()));
     rank.device->synchronize(rank.compute);
   }
@@ -229,7 +229,7 @@ inline void expectFilled(
     const std::set<Kind> &kinds,
     const std::function<std::string(const runtime::Parameter &, int64_t begin,
                                     int64_t end)> &values = nullptr) {
-  for (const auto &memory : rank.memory) {
+  for (const auto &memory : rank.places.memory) {
     if (!memory)
       continue;
     std::string expected(memory->place.arenaBytes, char(before)),

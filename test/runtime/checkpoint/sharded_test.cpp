@@ -302,7 +302,8 @@ TEST(ShardedCheckpoint, ANonFiniteParameterBlocksNobody) {
             return;
           float bad = NAN;
           rank.device->copyIn(rank.compute,
-                              rank.at(rank.place.find(0)->address), &bad, 4);
+                              rank.places.at(rank.places.own.find(0)->address),
+                              &bad, 4);
           rank.device->synchronize(rank.compute);
         });
     EXPECT_EQ(errors[2], "parameter 'a.one' is nan at [0]");

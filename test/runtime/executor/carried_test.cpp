@@ -50,7 +50,7 @@ double sumAfter(const ppopt_rank &rank, int steps) {
 /// Reads the weights as an export does.
 void expectWeights(const ppopt_rank &rank, int steps) {
   int64_t all = gather_program::shard * rank.program.plan.ranks();
-  device::readPieces(*rank.device, rank.compute, rank.parameters[0].data,
+  device::readPieces(*rank.device, rank.compute, rank.places.parameters[0].data,
                      8 * all, [&](const char *piece, int64_t, int64_t bytes) {
                        for (int64_t i = 0; i < bytes; i += 8) {
                          double weight;
@@ -60,7 +60,9 @@ void expectWeights(const ppopt_rank &rank, int steps) {
                      });
 }
 
-const Action &gatherOf(const ppopt_rank &rank) { return rank.actions.back(); }
+const Action &gatherOf(const ppopt_rank &rank) {
+  return rank.places.actions.back();
+}
 
 struct Case {
   int ranks;
@@ -120,7 +122,7 @@ TEST_P(Carried, TheHostReadsWhatIsFinished) {
         evaluate(rank);
       finishSteps(rank);
       expectWeights(rank, steps);
-      EXPECT_FALSE(rank.channels->isStarted(int(gatherOf(rank).operation)));
+      EXPECT_FALSE(rank.communicator->isStarted(int(gatherOf(rank).operation)));
     }
   });
 }
@@ -138,10 +140,14 @@ TEST_P(Carried, BytesOfAStepAreExact) {
     }
     finishSteps(rank);
     // Two evaluations broadcast their loss.
-    uint64_t broadcast =
-        rank.channels->bytesSent(int(rank.evalActions[2].operation));
+    const Action &loss = rank.places.evalActions[2];
+    geometry::Mesh mesh = rank.program.plan.getMesh();
+    int64_t broadcast =
+        8 * geometry::elementsSent(loss.collective(), loss.elements,
+                                   mesh.size(loss.group()),
+                                   *mesh.position(loss.group(), rank.index));
     EXPECT_EQ(rank.transport->counters().bytesSent,
-              uint64_t(8 * bytes) + 2 * broadcast);
+              uint64_t(8 * bytes + 2 * broadcast));
   });
 }
 
@@ -167,7 +173,7 @@ TEST_P(Carried, AReplayWaitsForItsStepAndLeavesNothing) {
       Replay replay(/*communicates=*/steps % 2 == 0);
       replayStep(rank, {}, replay);
       expectWeights(rank, steps);
-      EXPECT_FALSE(rank.channels->isStarted(int(gatherOf(rank).operation)));
+      EXPECT_FALSE(rank.communicator->isStarted(int(gatherOf(rank).operation)));
     }
   });
 }
@@ -228,7 +234,7 @@ bool hasWait(const TracedStep &step) {
 
 TEST(CarriedTrace, SpansCrossTheBordersOfSteps) {
   onRanks(gather_program::program(3), [](ppopt_rank &rank) {
-    StepTrace trace(rank.program, rank.actions, /*steps=*/4);
+    StepTrace trace(rank.program, rank.places.actions, /*steps=*/4);
     step(rank); // whose gather begins before the trace
     step(rank, &trace);
     step(rank, &trace);
@@ -254,7 +260,7 @@ TEST(CarriedTrace, SpansCrossTheBordersOfSteps) {
 /// The gather of the step before was recorded where the new step is.
 TEST(CarriedTrace, AnOverwrittenStepEndsNothingOfANewOne) {
   onRanks(gather_program::program(3), [](ppopt_rank &rank) {
-    StepTrace trace(rank.program, rank.actions, /*steps=*/1);
+    StepTrace trace(rank.program, rank.places.actions, /*steps=*/1);
     for (int steps = 0; steps < 3; ++steps)
       step(rank, &trace);
     const TracedStep &last = *trace.steps().at(0);
@@ -268,7 +274,8 @@ TEST(CarriedTrace, AnOverwrittenStepEndsNothingOfANewOne) {
 
 TEST(CarriedTrace, NeedNotLiveAfterItsStepsAreFinished) {
   onRanks(gather_program::program(2), [](ppopt_rank &rank) {
-    auto trace = std::make_unique<StepTrace>(rank.program, rank.actions, 2);
+    auto trace =
+        std::make_unique<StepTrace>(rank.program, rank.places.actions, 2);
     step(rank, trace.get());
     finishSteps(rank);
     trace.reset();
@@ -279,25 +286,25 @@ TEST(CarriedTrace, NeedNotLiveAfterItsStepsAreFinished) {
 
 TEST(CarriedProfile, CountsTheWaitsForWhatIsInFlight) {
   onRanks(gather_program::program(2), [](ppopt_rank &rank) {
-    StepProfile profile(rank.program, rank.actions);
+    StepProfile profile(rank.program, rank.places.actions);
     auto waits = [&] {
       for (const ProfileLine &line : profile.lines())
         if (line.name == "all-gather dp")
           return line.calls;
       return int64_t(0);
     };
-    rank.profile = &profile;
+    rank.recording.profile = &profile;
     step(rank);
     EXPECT_EQ(waits(), 0);
     step(rank);
     step(rank);
     EXPECT_EQ(waits(), 2);
-    rank.profile = nullptr;
+    rank.recording.profile = nullptr;
     evaluate(rank);
-    rank.profile = &profile;
+    rank.recording.profile = &profile;
     step(rank);
     EXPECT_EQ(waits(), 2);
-    rank.profile = nullptr;
+    rank.recording.profile = nullptr;
     finishSteps(rank);
   });
 }
@@ -342,7 +349,7 @@ TEST(CarriedPhase, IsThatOfACollective) {
       file.read(reinterpret_cast<char *>(&phase), sizeof phase);
       return Phase(phase);
     };
-    rank.board = &board;
+    rank.recording.board = &board;
     auto phaseAfterStep = [&] {
       board.enter(Phase::other);
       runStep(rank, {}, {});

@@ -86,11 +86,11 @@ double *weightsOf(ppopt_rank &rank) {
 /// What tasks read of the step state.
 const ppopt_step_state &stateOf(const ppopt_rank &rank) {
   return *reinterpret_cast<ppopt_step_state *>(
-      hostAt(rank, rank.place.stepState));
+      hostAt(rank, rank.places.own.stepState));
 }
 const ppopt_key &keyOf(const ppopt_rank &rank, int64_t microbatch) {
-  return *reinterpret_cast<ppopt_key *>(hostAt(rank, rank.place.stepState) +
-                                        PPOPT_KEY_OFFSET(microbatch));
+  return *reinterpret_cast<ppopt_key *>(
+      hostAt(rank, rank.places.own.stepState) + PPOPT_KEY_OFFSET(microbatch));
 }
 
 StepSettings settings(int64_t step, double clip = 0) {
@@ -239,19 +239,19 @@ TEST(Executor, AllocatesNothingInAStep) {
 
 TEST(Executor, ProfileHasAllTimeOnce) {
   onRanks(ls::program(2, 3), 1, [](ppopt_rank &rank) {
-    StepProfile profile(rank.program, rank.actions);
+    StepProfile profile(rank.program, rank.places.actions);
     microbatches.reserve(100), trainings.reserve(100);
     runStep(rank, settings(0), {});
     int64_t before = allocations;
     StepProfile::Clock::duration time{};
-    rank.profile = &profile;
+    rank.recording.profile = &profile;
     for (int step = 1; step < 3; ++step) {
       auto begin = StepProfile::Clock::now();
       runStep(rank, settings(step), {});
       profile.endStep(StepProfile::Clock::now() - begin);
       time += StepProfile::Clock::now() - begin;
     }
-    rank.profile = nullptr;
+    rank.recording.profile = nullptr;
     EXPECT_EQ(allocations, before);
     runStep(rank, settings(3), {}); // is none of the profile's
 
@@ -525,7 +525,7 @@ TEST(Launch, SharesAreContiguousAndEqual) {
       }
     }
   }
-  EXPECT_EQ(rank.counters.launches, 6);
+  EXPECT_EQ(rank.calls.counters().launches, 6);
 }
 
 } // namespace

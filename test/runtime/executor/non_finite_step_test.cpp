@@ -114,7 +114,7 @@ TEST(NonFiniteStep, NobodyWhereFiniteGradientsHaveSquaresTooLarge) {
 std::vector<NonFiniteFindings> pipelineFindings(bool local, int64_t holder,
                                                 int weight, bool poison) {
   auto spoil = [=](ppopt_rank &rank) {
-    for (const std::unique_ptr<PlaceMemory> &memory : rank.memory) {
+    for (const std::unique_ptr<PlaceMemory> &memory : rank.places.memory) {
       if (!memory)
         continue;
       const Place &place = memory->place;
@@ -198,7 +198,7 @@ std::vector<NonFiniteFindings> taskFindings(Spoiled what, int weight = -1) {
   comm::runThreadRanks(2, [&](comm::Transport &transport) {
     ppopt_rank rank(program, spoilingTasks, &transport, {});
     auto *weights = reinterpret_cast<double *>(
-        hostAt(rank, rank.place.parameters[0].address));
+        hostAt(rank, rank.places.own.parameters[0].address));
     if (weight >= 0 && rank.index == 0)
       weights[weight] = INFINITY;
     std::vector<double> before(weights, weights + 5);

@@ -63,7 +63,7 @@ TEST(PhaseBoard, HasARowForEachRank) {
     EXPECT_EQ(publishedBy(rank, 0), ::getpid());
     EXPECT_EQ(publishedBy(rank, 1), 0);
     EXPECT_EQ(publishedBy(rank, 2), int64_t(Phase::start));
-    rank.board = &board;
+    rank.recording.board = &board;
     board.beginStep(7 + rank.index);
     board.saving() = 1;
     runStep(rank, {}, {});
@@ -87,7 +87,7 @@ TEST(PhaseBoard, TellsSumsFromTransfers) {
     if (rank.index != 0)
       return;
     PhaseBoard board(path, 2, 0);
-    for (const Action &action : rank.actions)
+    for (const Action &action : rank.places.actions)
       if (action.kind == ActionKind::wait) {
         board.enter(program, action);
         waits.push_back(publishedBy(rank, 2));
@@ -104,7 +104,7 @@ TEST(PhaseBoard, AStartOfALocalLaunchCommunicates) {
   ppopt_rank rank(program, pipeline::Tasks<1, 1>::list, nullptr, {});
   PhaseBoard board(path, 2, 0);
   std::vector<int64_t> starts;
-  for (const Action &action : rank.evalActions)
+  for (const Action &action : rank.places.evalActions)
     if (action.kind == ActionKind::start) {
       board.enter(Phase::update);
       board.enter(program, action);

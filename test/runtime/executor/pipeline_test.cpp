@@ -45,7 +45,7 @@ void fillInputs(ppopt_rank &rank, const Data &data) {
   const Plan &plan = rank.program.plan;
   int64_t mine = nt::rows / plan.axisSize("dp");
   int64_t first = plan.coordinate(rank.index, "dp") * mine;
-  for (const Buffer &input : rank.inputs)
+  for (const Buffer &input : rank.places.inputs)
     std::memcpy(hostAt(rank, input.data),
                 input.index == 0 ? data.tokens[first] : data.targets[first],
                 mine * nt::width * sizeof(int32_t));
@@ -88,13 +88,13 @@ StepSettings settings(int64_t step) {
 /// Returns what the step state says after a step.
 std::vector<int64_t> coordinatesOf(ppopt_rank &rank, int64_t place) {
   runStep(rank, settings(0), {});
-  const auto &found = rank.memoryOf(place).key(0).coordinates;
+  const auto &found = rank.places.memoryOf(place).key(0).coordinates;
   return {std::begin(found), std::end(found)};
 }
 
 const double *weightsOf(const ppopt_rank &rank) {
   return reinterpret_cast<const double *>(
-      hostAt(rank, rank.parameters[0].data));
+      hostAt(rank, rank.places.parameters[0].data));
 }
 
 /// Of five steps and two evaluations, the same on all ranks.
@@ -189,7 +189,7 @@ TEST(Pipeline, AllocatesNothingInAStep) {
     onRanks(pipeline::program(local ? 1 : 2, 3, local),
             local ? pipeline::Tasks<1, 3>::list : pipeline::Tasks<2, 3>::list,
             [](ppopt_rank &rank) {
-              StepTrace trace(rank.program, rank.actions, 2);
+              StepTrace trace(rank.program, rank.places.actions, 2);
               ExecutorOptions options = checked(/*poison=*/true);
               options.trace = &trace;
               runStep(rank, settings(0), options);
@@ -208,9 +208,9 @@ TEST(Pipeline, AllocatesNothingInAStep) {
 TEST(Pipeline, LocallyNothingIsWaitedFor) {
   onRanks(pipeline::program(1, 3, /*local=*/true), pipeline::Tasks<1, 3>::list,
           [](ppopt_rank &rank) {
-            StepTrace trace(rank.program, rank.actions, 1);
-            StepProfile profile(rank.program, rank.actions);
-            rank.profile = &profile;
+            StepTrace trace(rank.program, rank.places.actions, 1);
+            StepProfile profile(rank.program, rank.places.actions);
+            rank.recording.profile = &profile;
             ExecutorOptions options = checked();
             options.trace = &trace;
             EXPECT_EQ(runStep(rank, settings(0), options).waitedSeconds, 0);
@@ -240,18 +240,18 @@ TEST(Pipeline, ReadsAndHoldsWhatItsPlaceDoes) {
   onRanks(pipeline::program(2, 1), pipeline::Tasks<2, 1>::list,
           [](ppopt_rank &rank) {
             int64_t place = rank.index % 2;
-            EXPECT_EQ(rank.place.place, place);
+            EXPECT_EQ(rank.places.own.place, place);
             EXPECT_EQ(coordinatesOf(rank, place),
                       (std::vector<int64_t>{rank.index / 2, place, 0, 0, 0, 0,
                                             0, 0}));
-            ASSERT_EQ(rank.inputs.size(), 1u);
-            EXPECT_EQ(rank.inputs[0].index, place);
-            EXPECT_EQ(rank.parameters.size(), size_t(1 + place));
+            ASSERT_EQ(rank.places.inputs.size(), 1u);
+            EXPECT_EQ(rank.places.inputs[0].index, place);
+            EXPECT_EQ(rank.places.parameters.size(), size_t(1 + place));
           });
   onRanks(pipeline::program(1, 1, /*local=*/true), pipeline::Tasks<1, 1>::list,
           [](ppopt_rank &rank) {
-            EXPECT_EQ(rank.inputs.size(), 2u);
-            EXPECT_EQ(rank.parameters.size(), 3u); // both copies of w
+            EXPECT_EQ(rank.places.inputs.size(), 2u);
+            EXPECT_EQ(rank.places.parameters.size(), 3u); // both copies of w
             for (int64_t place : {0, 1})
               EXPECT_EQ(coordinatesOf(rank, place),
                         (std::vector<int64_t>{0, place, 0, 0, 0, 0, 0, 0}));

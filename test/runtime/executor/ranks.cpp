@@ -41,7 +41,7 @@ static void trainWithTasks(comm::Transport &transport) {
       std::printf("%a\n", loss);
     expected.update();
     auto *own = reinterpret_cast<double *>(
-        hostAt(rank, rank.place.parameters[0].address));
+        hostAt(rank, rank.places.own.parameters[0].address));
     if (!std::equal(own, own + chunk,
                     expected.weights.begin() + rank.index * chunk))
       throw runtime::Error("step {}: the chunk of rank {} is wrong", step,

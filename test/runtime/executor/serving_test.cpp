@@ -181,7 +181,7 @@ private:
       std::fill(bucket.begin(), bucket.end(), 1);
     for (unsigned i = random() % 4; i > 0; --i) {
       std::this_thread::sleep_for(std::chrono::microseconds(30));
-      serving.serve();
+      serving.progress();
     }
     int64_t report = serving.ticket();
     serving.computed(true, 1, 0.5, &report);

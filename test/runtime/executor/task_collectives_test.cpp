@@ -52,7 +52,7 @@ double evaluate(ppopt_rank &rank) { return runEvaluation(rank, {}, {}).loss; }
 
 std::vector<double> chunkOfWeights(const ppopt_rank &rank) {
   std::vector<double> chunk;
-  device::readPieces(*rank.device, rank.compute, rank.parameters[0].data,
+  device::readPieces(*rank.device, rank.compute, rank.places.parameters[0].data,
                      8 * gather_tasks::chunkOf(&rank),
                      [&](const char *piece, int64_t, int64_t bytes) {
                        auto *data = reinterpret_cast<const double *>(piece);
@@ -127,13 +127,13 @@ TEST(TaskCollectives, AllocateNothingInAStep) {
   for (int ranks : {1, 2})
     onRanks(gather_tasks::program(ranks, 1152), gather_tasks::tasks,
             [](ppopt_rank &rank) {
-              StepTrace trace(rank.program, rank.actions, 2,
+              StepTrace trace(rank.program, rank.places.actions, 2,
                               rank.predicted.launches);
-              StepProfile profile(rank.program, rank.actions);
+              StepProfile profile(rank.program, rank.places.actions);
               ExecutorOptions options;
               options.poison = true;
               options.trace = &trace;
-              rank.profile = &profile;
+              rank.recording.profile = &profile;
               runStep(rank, {}, options);
               evaluate(rank);
               int64_t before = allocations;
@@ -302,12 +302,12 @@ TEST(TaskCollectives, WaitingIsNotRunning) {
   onRanks(gather_tasks::program(2, 5), gather_tasks::tasks,
           [](ppopt_rank &rank) {
             step(rank);
-            StepProfile profile(rank.program, rank.actions);
-            rank.profile = &profile;
+            StepProfile profile(rank.program, rank.places.actions);
+            rank.recording.profile = &profile;
             if (rank.index == 1)
               std::this_thread::sleep_for(late);
             StepResult result = step(rank);
-            rank.profile = nullptr;
+            rank.recording.profile = nullptr;
             if (rank.index == 1)
               return;
             using Seconds = std::chrono::duration<double>;
@@ -356,12 +356,12 @@ TEST(TaskCollectives, MoveInsideALaunch) {
   const ppopt_task_fn tasks[] = {launchWhileInFlight, gather_tasks::updateTask};
   onRanks(gather_tasks::program(2, 5, 1), tasks, [](ppopt_rank &rank) {
     runStep(rank, {}, {});
-    StepProfile profile(rank.program, rank.actions);
-    rank.profile = &profile;
+    StepProfile profile(rank.program, rank.places.actions);
+    rank.recording.profile = &profile;
     auto begin = StepProfile::Clock::now();
     runStep(rank, {}, {});
     profile.endStep(StepProfile::Clock::now() - begin);
-    rank.profile = nullptr;
+    rank.recording.profile = nullptr;
     for (const ProfileLine &line : profile.lines()) {
       double seconds = std::chrono::duration<double>(line.time).count();
       EXPECT_GE(seconds, 0);
@@ -389,12 +389,12 @@ TEST(TaskCollectives, AFailureIsSeenInsideALaunch) {
 TEST(TaskCollectives, ProfileHasAllTimeOnce) {
   onRanks(gather_tasks::program(2, 5), gather_tasks::tasks,
           [](ppopt_rank &rank) {
-            StepProfile profile(rank.program, rank.actions);
-            rank.profile = &profile;
+            StepProfile profile(rank.program, rank.places.actions);
+            rank.recording.profile = &profile;
             auto begin = StepProfile::Clock::now();
             step(rank);
             profile.endStep(StepProfile::Clock::now() - begin);
-            rank.profile = nullptr;
+            rank.recording.profile = nullptr;
             step(rank); // is none of the profile's
             StepProfile::Clock::duration sum{};
             std::map<std::string, int64_t> calls, bytes;
@@ -421,7 +421,7 @@ TEST(TaskCollectives, ProfileHasAllTimeOnce) {
 TEST(TaskCollectives, TraceHasTheirSpansAndWaits) {
   onRanks(gather_tasks::program(2, 5), gather_tasks::tasks,
           [](ppopt_rank &rank) {
-            StepTrace trace(rank.program, rank.actions, 1);
+            StepTrace trace(rank.program, rank.places.actions, 1);
             ExecutorOptions options;
             options.trace = &trace;
             runStep(rank, {}, options);
@@ -504,7 +504,7 @@ TEST(TaskCollectives, ArePhasesInsideThoseOfTheirTasks) {
     ppopt_rank rank(program, tasks, &transport, {});
     board = path + std::to_string(rank.index);
     PhaseBoard phases(board, 1, 0);
-    rank.board = &phases;
+    rank.recording.board = &phases;
     transport.barrier();
     if (rank.index == 1) {
       std::this_thread::sleep_for(late);

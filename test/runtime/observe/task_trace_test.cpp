@@ -29,7 +29,7 @@ json eventsOfAStep(bool tracesLaunches = false) {
     std::optional<int64_t> launches;
     if (tracesLaunches)
       launches = rank.predicted.launches;
-    runtime::StepTrace trace(program, rank.actions, 1, launches);
+    runtime::StepTrace trace(program, rank.places.actions, 1, launches);
     train::CommonClock clock(rank);
     runtime::ExecutorOptions options;
     options.trace = &trace;

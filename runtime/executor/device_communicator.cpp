@@ -1,8 +1,26 @@
-//===- device_channels.cpp - Starts and waits that the device makes -------===//
+//===- device_communicator.cpp - Starts and waits that the device makes ---===//
+//
+// For devices with Communication. Operations run on a stream of their own, in
+// the order of the starts, which is the same on all ranks that take part
+// (pp-order-starts). A start records an event of the tasks' stream, for which
+// the operation waits; a wait lets the tasks' stream wait for the operation.
+// The host decides nothing and waits for nothing.
+//
+//   start 4      record(ready 4, compute)   wait(communication, ready 4)
+//                ...                        record(done 4, communication)
+//   wait 4       wait(compute, done 4)
+//
+// Transfers are not put in groups, which NCCL would start together: a group is
+// complete as a whole, so the wait for its first transfer would wait for its
+// last one too, which may depend on what comes after that wait.
+//
+//===----------------------------------------------------------------------===//
 
-#include "executor/device_channels.h"
-
+#include "base/error.h"
+#include "device/communication.h"
+#include "executor/communicator.h"
 #include "executor/messages.h"
+#include "geometry/mesh.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +28,9 @@
 #include <numeric>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace ppopt::runtime {
 
@@ -20,15 +40,96 @@ using geometry::Collective;
 /// Between two looks at an event.
 constexpr std::chrono::microseconds pause(20);
 
-DeviceChannels::DeviceChannels(device::Device &device,
-                               device::Communication &communication,
-                               device::Stream compute,
-                               comm::Transport &transport, geometry::Mesh mesh,
-                               int channel, bool hasTransfers)
-    : device(device), communication(communication), compute(compute),
-      stream(device.makeStream("communication")), end(device.makeEvent()),
-      transport(transport), mesh(std::move(mesh)), channel(channel) {
-  if (!hasTransfers)
+namespace {
+
+class DeviceCommunicator final : public Communicator {
+public:
+  DeviceCommunicator(const CommunicatorSettings &settings,
+                     device::Communication &communication);
+  /// Aborts what is in flight, and what does not end since this rank or another
+  /// one has failed.
+  ~DeviceCommunicator() override;
+
+  // There is no scratch memory. Throw also if the chunks of a gather or a
+  // reduce-scatter are not equal.
+  int define(const CollectivePart &part) override;
+  int define(const TransferEnd &end) override;
+  /// Joins the communicators.
+  void open(int transfers) override;
+
+  std::optional<int64_t> start(int operation) override;
+  Copied start(int operation, DevicePointer in, DevicePointer out,
+               DevicePointer scratch) override {
+    begin(operation, in, out);
+    return {};
+  }
+  Copied wait(int operation) override;
+  bool isStarted(int operation) const override {
+    return operations[size_t(operation)].isStarted;
+  }
+  void waitForAll() override;
+  void synchronize(bool isGraph) override;
+
+  /// Then waits block until the operation is complete.
+  void observe(comm::OperationObserver *newObserver) override {
+    observer = newObserver;
+  }
+  /// As a ring sends them.
+  int64_t bytesStarted() const override { return started; }
+  bool passesThroughHost() const override { return false; }
+  void countSent(int64_t bytes) override { started += bytes; }
+  void forgetStarts(int64_t bytes) override;
+
+private:
+  struct Operation {
+    std::string name;
+    bool isTransfer = false, sends = false, isStarted = false;
+    size_t group = 0;
+    int peer = comm::Activity::anyRank;
+    Collective kind = Collective::AllReduce;
+    comm::ElementType type = comm::ElementType::F32;
+    int64_t elements = 0; ///< of a transfer: bytes
+    DevicePointer data;   ///< null: each start gives the memory
+    int64_t chunkBytes = 0, bytesSent = 0;
+    device::Event ready, done;
+    uint64_t sequence = 0; ///< of its last start; 0: not since synchronize()
+  };
+  /// Ranks that share a communicator.
+  struct Group {
+    int channel = 0; ///< the lowest; ranks join in this order
+    geometry::Members members;
+    int communicator = -1; ///< -1: this rank alone
+  };
+  int add(Operation operation);
+  size_t findGroup(int channel, geometry::Members members);
+  void join(Group &group);
+  void begin(int number, DevicePointer in, DevicePointer out);
+  int findBlocking();
+  bool drain() noexcept;
+
+  device::Device &device;
+  device::Communication &communication;
+  const device::Stream compute, stream;
+  const device::Event end;
+  comm::Transport &transport;
+  const geometry::Mesh mesh;
+  const int channel; ///< of the transport, for ids
+  comm::OperationObserver *observer = nullptr;
+  std::vector<Group> groups;
+  std::vector<Operation> operations;
+  uint64_t starts = 0;
+  int64_t started = 0; ///< bytes
+  const int uncaughtBefore = std::uncaught_exceptions();
+};
+
+DeviceCommunicator::DeviceCommunicator(const CommunicatorSettings &settings,
+                                       device::Communication &communication)
+    : device(settings.device), communication(communication),
+      compute(settings.compute), stream(device.makeStream("communication")),
+      end(device.makeEvent()), transport(*settings.transport),
+      mesh(settings.program.plan.getMesh()),
+      channel(int(settings.program.unusedChannel())) {
+  if (settings.program.transfers.empty())
     return;
   geometry::Members all;
   all.ranks.resize(size_t(transport.size()));
@@ -37,7 +138,7 @@ DeviceChannels::DeviceChannels(device::Device &device,
   findGroup(-1, std::move(all)); // transfers are in the first group
 }
 
-DeviceChannels::~DeviceChannels() {
+DeviceCommunicator::~DeviceCommunicator() {
   bool isIdle = std::none_of(operations.begin(), operations.end(),
                              [](const Operation &each) {
                                return each.isStarted || each.sequence > 0;
@@ -50,7 +151,7 @@ DeviceChannels::~DeviceChannels() {
 /// Waits for the end of all operations: to leave a communicator blocks until
 /// then, also if another rank has failed and never starts its part. Returns
 /// false if they will not end.
-bool DeviceChannels::drain() noexcept {
+bool DeviceCommunicator::drain() noexcept {
   try {
     device.record(end, stream);
     while (!device.isComplete(end)) {
@@ -64,7 +165,7 @@ bool DeviceChannels::drain() noexcept {
   }
 }
 
-size_t DeviceChannels::findGroup(int channel, geometry::Members members) {
+size_t DeviceCommunicator::findGroup(int channel, geometry::Members members) {
   auto found =
       std::find_if(groups.begin(), groups.end(), [&](const Group &each) {
         return each.members.ranks == members.ranks;
@@ -77,14 +178,14 @@ size_t DeviceChannels::findGroup(int channel, geometry::Members members) {
   return size_t(found - groups.begin());
 }
 
-int DeviceChannels::add(Operation operation) {
+int DeviceCommunicator::add(Operation operation) {
   operation.ready = device.makeEvent();
   operation.done = device.makeEvent();
   operations.push_back(std::move(operation));
   return int(operations.size()) - 1;
 }
 
-int DeviceChannels::define(const comm::CollectiveSpec &spec) {
+int DeviceCommunicator::define(const CollectivePart &spec) {
   geometry::Members members = mesh.members(spec.group, transport.rank());
   int64_t n = members.size();
   if (spec.kind != Collective::AllReduce && spec.elements % n != 0)
@@ -106,7 +207,7 @@ int DeviceChannels::define(const comm::CollectiveSpec &spec) {
   return add(std::move(operation));
 }
 
-int DeviceChannels::define(const comm::TransferSpec &spec) {
+int DeviceCommunicator::define(const TransferEnd &spec) {
   Operation operation;
   operation.name = spec.name;
   operation.isTransfer = true;
@@ -121,7 +222,7 @@ int DeviceChannels::define(const comm::TransferSpec &spec) {
 /// The first rank of a group makes its id. All ranks join their groups in the
 /// order of channels: a rank waits only for ranks that are no further in this
 /// order than itself.
-void DeviceChannels::join(Group &group) {
+void DeviceCommunicator::join(Group &group) {
   const geometry::Members &members = group.members;
   if (members.size() == 1)
     return;
@@ -137,7 +238,7 @@ void DeviceChannels::join(Group &group) {
   group.communicator = communication.join(id, members.size(), members.position);
 }
 
-void DeviceChannels::open() {
+void DeviceCommunicator::open(int) {
   transport.reserve(2);
   communication.requireMemory(
       std::count_if(groups.begin(), groups.end(),
@@ -151,14 +252,17 @@ void DeviceChannels::open() {
     join(groups[index]);
 }
 
-void DeviceChannels::start(int number, DevicePointer in, DevicePointer out) {
+void DeviceCommunicator::begin(int number, DevicePointer in,
+                               DevicePointer out) {
   Operation &operation = operations[size_t(number)];
   if (operation.isStarted)
     throw std::logic_error("operation '" + operation.name +
                            "' is started again before it was waited for");
+  if (observer)
+    observer->began(number);
   operation.isStarted = true;
   operation.sequence = ++starts;
-  started += uint64_t(operation.bytesSent);
+  started += operation.bytesSent;
   device.record(operation.ready, compute);
   device.wait(stream, operation.ready);
   int communicator = groups[operation.group].communicator;
@@ -174,36 +278,38 @@ void DeviceChannels::start(int number, DevicePointer in, DevicePointer out) {
   device.record(operation.done, stream);
 }
 
-void DeviceChannels::start(int number) {
+std::optional<int64_t> DeviceCommunicator::start(int number) {
   const Operation &operation = operations[size_t(number)];
   int64_t at = operation.chunkBytes * groups[operation.group].members.position;
   bool gathers = operation.kind == Collective::AllGather,
        scatters = operation.kind == Collective::ReduceScatter;
-  start(number, operation.data + (gathers ? at : 0),
+  begin(number, operation.data + (gathers ? at : 0),
         operation.data + (scatters ? at : 0));
+  return std::nullopt;
 }
 
-void DeviceChannels::wait(int number) {
+Copied DeviceCommunicator::wait(int number) {
   Operation &operation = operations[size_t(number)];
   if (!operation.isStarted)
     throw std::logic_error("operation '" + operation.name +
                            "' is waited for and was not started");
   operation.isStarted = false;
   device.wait(compute, operation.done);
-  if (!theObserver)
-    return;
-  synchronize();
-  theObserver->ended(number);
+  if (observer) {
+    synchronize(/*isGraph=*/false);
+    observer->ended(number);
+  }
+  return {};
 }
 
-void DeviceChannels::waitForAll() {
+void DeviceCommunicator::waitForAll() {
   for (size_t number = 0; number < operations.size(); ++number)
     if (operations[number].isStarted)
       wait(int(number));
 }
 
-void DeviceChannels::forgetStarts(int64_t bytes) {
-  started -= uint64_t(bytes);
+void DeviceCommunicator::forgetStarts(int64_t bytes) {
+  started -= bytes;
   for (Operation &each : operations) {
     each.isStarted = false;
     each.sequence = 0;
@@ -212,7 +318,7 @@ void DeviceChannels::forgetStarts(int64_t bytes) {
 
 /// Returns the operation that waits for other ranks: the first whose data are
 /// ready and that is not complete; -1 if there is none.
-int DeviceChannels::findBlocking() {
+int DeviceCommunicator::findBlocking() {
   int first = -1;
   for (size_t number = 0; number < operations.size(); ++number) {
     Operation &each = operations[number];
@@ -226,7 +332,7 @@ int DeviceChannels::findBlocking() {
   return first;
 }
 
-void DeviceChannels::synchronize(bool isGraph) {
+void DeviceCommunicator::synchronize(bool isGraph) {
   using namespace std::chrono;
   // A step takes milliseconds, and a look at all operations microseconds.
   constexpr microseconds interval(5000);
@@ -261,6 +367,17 @@ void DeviceChannels::synchronize(bool isGraph) {
   for (Operation &each : operations)
     if (!each.isStarted)
       each.sequence = 0;
+}
+
+} // namespace
+
+std::unique_ptr<Communicator>
+makeDeviceCommunicator(const CommunicatorSettings &settings) {
+  device::Communication *communication = settings.device.communication();
+  if (!communication)
+    throw Error("this program's device leaves communication to the host: use "
+                "--collectives=ring");
+  return std::make_unique<DeviceCommunicator>(settings, *communication);
 }
 
 } // namespace ppopt::runtime
