@@ -188,8 +188,7 @@ def OtherParameter : Pass<"mutate-other-parameter", "::mlir::ModuleOp"> {
 def OtherBucket : Pass<"mutate-other-bucket", "::mlir::ModuleOp"> {
   let summary = "A task adds a gradient to another bucket";
   let description = [{
-    In one task of each place, a gradient is added to that of a parameter of the same type in another bucket. The comparison of gradients must
-    fail.
+    In one task of each place, a gradient is added to that of another parameter, in another bucket that has room. The comparison of gradients must fail.
   }];
 }
 
