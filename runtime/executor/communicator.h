@@ -122,8 +122,6 @@ std::unique_ptr<Communicator>
 makeHostCommunicator(const CommunicatorSettings &settings);
 std::unique_ptr<Communicator>
 makeLocalCommunicator(const CommunicatorSettings &settings);
-std::unique_ptr<Communicator>
-makeLoneCommunicator(const CommunicatorSettings &settings);
 
 } // namespace ppopt::runtime
 
