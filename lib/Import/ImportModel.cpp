@@ -351,6 +351,19 @@ LogicalResult Importer::addConstant(const InputSpec &spec) {
 }
 
 LogicalResult Importer::addPersistentBuffers() {
+  // What a text and an executable can reasonably have.
+  constexpr int64_t most = int64_t(1) << 30;
+  int64_t total = 0;
+  for (const ImportedTensor &buffer : model.buffers)
+    total += countElements(buffer.tensor->meta.shape) *
+             byteSize(buffer.tensor->meta.type);
+  if (total > most) {
+    model.notes.push_back("the persistent buffers have " +
+                          std::to_string(total) +
+                          " bytes, more than 2^30: --export will not write "
+                          "them; load what it writes with strict=False");
+    model.buffers.clear();
+  }
   NamedAttrList buffers;
   for (const ImportedTensor &buffer : model.buffers) {
     Expected<std::vector<char>> bytes =

@@ -42,7 +42,7 @@ bool spreads(Collective kind) { return kind != Collective::ReduceScatter; }
 
 /// Runs a collective on the buffers of its members, in their order. All chunks
 /// of an all-reduce are summed on the first member.
-void run(const LocalCollective &call, const std::vector<char *> &data) {
+void run(const CollectiveSpec &call, const std::vector<char *> &data) {
   auto members = int64_t(data.size()), size = int64_t(sizeOf(call.type));
   for (int64_t i = 0; i < members; ++i) {
     int64_t begin = chunkBegin(call.elements, members, i) * size;
@@ -66,8 +66,8 @@ void run(const LocalCollective &call, const std::vector<char *> &data) {
 }
 
 /// Returns the bytes that run() reads and writes.
-int64_t bytesOf(const LocalCollective &call) {
-  int64_t members = call.group.size(), moved = 0;
+int64_t bytesOf(const CollectiveSpec &call, int64_t members) {
+  int64_t moved = 0;
   if (reduces(call.kind))
     moved += 3 * (members - 1) * call.elements;
   if (call.kind == Collective::ReduceScatter)
@@ -85,8 +85,8 @@ struct LocalChannels::End {
   Stage stage = Stage::Idle;
   Queue *starts = nullptr; ///< of its member
   Channel *channel = nullptr;
-  LocalCollective collective; ///< or
-  LocalTransfer transfer;
+  CollectiveSpec collective; ///< or
+  TransferSpec transfer;
 };
 
 /// The starts of the members of a group, or of a sender and a receiver, that
@@ -128,16 +128,18 @@ LocalChannels::End &LocalChannels::add(Channel &channel, int position) {
   return *ends.back();
 }
 
-int LocalChannels::define(const LocalCollective &spec) {
+int LocalChannels::define(const CollectiveSpec &spec, const Members &group) {
   auto refuse = [&](const std::string &why) {
     throw std::invalid_argument("collective '" + spec.name + "': " + why);
   };
-  const Members &group = spec.group;
   if (spec.elements < 0)
     refuse("it has " + std::to_string(spec.elements) + " elements");
   if (group.position < 0 || group.position >= group.size())
     refuse("a group of " + std::to_string(group.size()) + " has no member " +
            std::to_string(group.position));
+  if (!spec.data && spec.elements > 0 && group.size() > 1)
+    refuse("it has no memory, and the only thread of all places can't wait for "
+           "the others inside a task");
   End &end = add(channelOf(group.ranks, spec.channel, /*isOfTransfers=*/false),
                  group.position);
   end.name = "collective '" + spec.name + "'";
@@ -145,13 +147,13 @@ int LocalChannels::define(const LocalCollective &spec) {
   return int(ends.size()) - 1;
 }
 
-int LocalChannels::define(const LocalTransfer &spec) {
-  if (spec.place == spec.peer)
+int LocalChannels::define(const TransferSpec &spec, int place) {
+  if (place == spec.peer)
     throw std::invalid_argument("transfer '" + spec.name +
                                 "': both ends are on place " +
-                                std::to_string(spec.place));
-  int from = spec.sends ? spec.place : spec.peer;
-  int to = spec.sends ? spec.peer : spec.place;
+                                std::to_string(place));
+  int from = spec.sends ? place : spec.peer;
+  int to = spec.sends ? spec.peer : place;
   End &end = add(channelOf({from, to}, spec.channel, /*isOfTransfers=*/true),
                  spec.sends ? sender : receiver);
   end.name = "transfer '" + spec.name + "'";
@@ -164,7 +166,7 @@ void LocalChannels::checkFit(const Channel &channel) const {
   const End &first = *ends[channel.starts[0].front()];
   for (const Queue &starts : channel.starts) {
     const End &end = *ends[starts.front()];
-    const LocalCollective &a = first.collective, &b = end.collective;
+    const CollectiveSpec &a = first.collective, &b = end.collective;
     if (first.transfer.bytes != end.transfer.bytes || a.kind != b.kind ||
         a.elements != b.elements || a.type != b.type)
       throw std::logic_error(end.name + " does not fit to " + first.name +
@@ -217,14 +219,11 @@ bool LocalChannels::isStarted(int number) const {
   return ends.at(number)->stage != Stage::Idle;
 }
 
-bool LocalChannels::done(int number) const {
-  return ends.at(number)->stage == Stage::Done;
-}
-
 int64_t LocalChannels::bytesMoved(int number) const {
   const End &end = *ends.at(number);
-  return end.channel->isOfTransfers ? 2 * int64_t(end.transfer.bytes)
-                                    : bytesOf(end.collective);
+  return end.channel->isOfTransfers
+             ? 2 * int64_t(end.transfer.bytes)
+             : bytesOf(end.collective, int64_t(end.channel->members.size()));
 }
 
 } // namespace ppopt::comm

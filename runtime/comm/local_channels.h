@@ -19,8 +19,7 @@
 #ifndef PPOPT_COMM_LOCAL_CHANNELS_H
 #define PPOPT_COMM_LOCAL_CHANNELS_H
 
-#include "comm/element_type.h"
-#include "geometry/collective.h"
+#include "comm/channels.h"
 #include "geometry/mesh.h"
 
 #include <memory>
@@ -29,39 +28,21 @@
 
 namespace ppopt::comm {
 
-/// A place's start of a collective.
-struct LocalCollective {
-  std::string name;        ///< the action's id, for messages
-  geometry::Members group; ///< and the position of the place in it
-  int channel = 0;
-  void *data = nullptr;
-  int64_t elements = 0;
-  ElementType type = ElementType::F32;
-  geometry::Collective kind = geometry::Collective::AllReduce;
-};
-
-/// A place's end of a transfer.
-struct LocalTransfer {
-  std::string name; ///< the action's id, for messages
-  bool sends = false;
-  int place = 0;
-  int peer = 0; ///< the place at the other end
-  int channel = 0;
-  void *data = nullptr;
-  size_t bytes = 0;
-};
-
 class LocalChannels {
 public:
   LocalChannels();
   ~LocalChannels();
 
-  /// Add an end and return its number; collectives and transfers share the
-  /// numbering. Throw std::invalid_argument for a position that the group does
-  /// not have, a negative number of elements, or a transfer of a place to
-  /// itself.
-  int define(const LocalCollective &spec);
-  int define(const LocalTransfer &spec);
+  // Each adds an end and returns its number; collectives and transfers share
+  // the numbering.
+
+  /// Adds a member's part of a collective, which must have memory if there are
+  /// others. Throws std::invalid_argument for a position that the group does
+  /// not have, or a negative number of elements.
+  int define(const CollectiveSpec &spec, const geometry::Members &group);
+  /// Adds the end of a transfer that is on `place`; its peer is a place, too.
+  /// Throws std::invalid_argument for a transfer of a place to itself.
+  int define(const TransferSpec &spec, int place);
 
   /// Starts an end. Returns whether it was the last of its operation, which
   /// then is done. Throws std::logic_error if the end was already started and
@@ -73,9 +54,6 @@ public:
 
   /// Returns whether the end was started and is not yet waited for.
   bool isStarted(int end) const;
-
-  /// Returns whether the operation is done and not waited for.
-  bool done(int end) const;
 
   /// Returns the bytes that the operation reads and writes.
   int64_t bytesMoved(int end) const;

@@ -58,8 +58,8 @@ public:
   virtual void open(int transfers) = 0;
 
   /// Starts an operation. If the call does all of it, returns the bytes that it
-  /// Starts an operation. Returns the bytes that it has read and written if the
-  /// call has done all of it. Throws std::logic_error if it is in flight.
+  /// has read and written; else nothing. Throws std::logic_error if it is in
+  /// flight.
   virtual std::optional<int64_t> start(int operation) = 0;
   /// Starts a collective that was defined without memory, as ppopt_start.
   virtual Copied start(int operation, device::DevicePointer in,
@@ -95,7 +95,7 @@ public:
   virtual void forgetStarts(int64_t bytes) {}
 };
 
-/// What a communicator is made for; outlives it.
+/// What a communicator is made for. What it names outlives it.
 struct CommunicatorSettings {
   const Program &program;
   device::Device &device;
@@ -122,8 +122,6 @@ std::unique_ptr<Communicator>
 makeHostCommunicator(const CommunicatorSettings &settings);
 std::unique_ptr<Communicator>
 makeLocalCommunicator(const CommunicatorSettings &settings);
-std::unique_ptr<Communicator>
-makeLoneCommunicator(const CommunicatorSettings &settings);
 
 } // namespace ppopt::runtime
 

@@ -94,17 +94,6 @@ private:
   Clock::duration spentTime{};
 };
 
-/// Does nothing after a failure, and keeps the first.
-template <typename Call> void TaskCalls::guard(const Call &call) {
-  if (failure)
-    return;
-  try {
-    call();
-  } catch (...) {
-    failure = std::current_exception();
-  }
-}
-
 /// Runs a launch, and adds its time to a line of the profile, if there is one.
 template <typename Launch>
 void TaskCalls::measure(ProfileLine *line, const Launch &launch) {
@@ -173,7 +162,7 @@ void TaskCalls::launch(int32_t kernel, ppopt_kernel_fn fn, void *const *args,
   case Mode::AsideWithinLaunch:
     return guard([&] { fn(args, 0, tiles); });
   case Mode::List:
-    return;
+    break;
   }
 }
 
@@ -187,33 +176,6 @@ void TaskCalls::matmul(const MatmulCall &call) {
             rank.device->matmul(rank.compute, call.matmul, call.a, call.b,
                                 call.c, call.workspace);
           });
-}
-
-//===----------------------------------------------------------------------===//
-// Collectives
-//===----------------------------------------------------------------------===//
-
-void TaskCalls::start(int32_t collective, const void *in, void *out,
-                      void *scratch) {
-  using device::DevicePointer;
-  if (mode != Mode::List)
-    guard([&] {
-      rank.collectives.start(collective, DevicePointer(in), DevicePointer(out),
-                             DevicePointer(scratch));
-    });
-}
-
-void TaskCalls::wait(int32_t collective) {
-  if (mode != Mode::List)
-    guard([&] { rank.collectives.wait(collective); });
-}
-
-void TaskCalls::release(void *buffer, int64_t bytes) {
-  if (poisons && mode != Mode::List)
-    guard([&] {
-      rank.device->fill(rank.compute, device::DevicePointer(buffer), 0xFF,
-                        bytes);
-    });
 }
 
 } // namespace ppopt::runtime
@@ -233,13 +195,19 @@ void ppopt_matmul(ppopt_rank *rank, int32_t matmul, const void *a,
 
 void ppopt_start(ppopt_rank *rank, int32_t collective, const void *in,
                  void *out, void *scratch) {
-  rank->calls.start(collective, in, out, scratch);
+  rank->calls.guard([&] {
+    rank->collectives.start(collective, DevicePointer(in), DevicePointer(out),
+                            DevicePointer(scratch));
+  });
 }
 
 void ppopt_wait(ppopt_rank *rank, int32_t collective) {
-  rank->calls.wait(collective);
+  rank->calls.guard([&] { rank->collectives.wait(collective); });
 }
 
 void ppopt_release(ppopt_rank *rank, void *buffer, int64_t bytes) {
-  rank->calls.release(buffer, bytes);
+  if (rank->calls.poisons())
+    rank->calls.guard([&] {
+      rank->device->fill(rank->compute, DevicePointer(buffer), 0xFF, bytes);
+    });
 }

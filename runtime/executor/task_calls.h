@@ -51,17 +51,25 @@ public:
   const Counters &counters() const { return counted; }
   void setCounters(const Counters &counters) { counted = counters; }
   /// Whether to overwrite what tasks release.
-  void setPoison(bool poison) { poisons = poison; }
+  void setPoison(bool isOn) { poison = isOn; }
   /// Nothing of what has failed has run.
   void forgetFailure() { failure = nullptr; }
 
-  // As the functions of the ABI.
+  // For the functions of the ABI.
   void launch(int32_t kernel, ppopt_kernel_fn fn, void *const *args,
               int64_t tiles);
   void matmul(const MatmulCall &call);
-  void start(int32_t collective, const void *in, void *out, void *scratch);
-  void wait(int32_t collective);
-  void release(void *buffer, int64_t bytes);
+  bool poisons() const { return poison; }
+  /// Calls `call`, unless a call has failed or nothing runs. Keeps its failure.
+  template <typename Call> void guard(const Call &call) {
+    if (failure || mode == Mode::List)
+      return;
+    try {
+      call();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
 
 private:
   enum class Mode {
@@ -73,7 +81,6 @@ private:
   class ProgressInside;
 
   void call(const Action &action);
-  template <typename Call> void guard(const Call &call);
   template <typename Launch>
   void perform(TracedCall::Kind kind, int32_t number, ProfileLine *line,
                int64_t flops, const Launch &launch);
@@ -89,7 +96,7 @@ private:
   std::vector<void *> arguments; ///< of the running task; sized once
   Mode mode = Mode::Step;
   std::vector<MatmulCall> listed;
-  bool poisons = false;
+  bool poison = false;
   Counters counted;
   std::exception_ptr failure;
 };

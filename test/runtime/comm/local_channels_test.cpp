@@ -27,31 +27,28 @@ Members groupOf(int members, int position) {
   return group;
 }
 
-LocalCollective collectiveOf(std::vector<char> &buffer, const Members &group,
-                             Collective kind, ElementType type,
-                             int channel = 1) {
-  LocalCollective spec;
+int define(LocalChannels &channels, std::vector<char> &buffer,
+           const Members &group, Collective kind, ElementType type) {
+  CollectiveSpec spec;
   spec.name = "sum of " + std::to_string(group.position);
-  spec.group = group;
-  spec.channel = channel;
+  spec.channel = 1;
   spec.data = buffer.data();
   spec.elements = int64_t(buffer.size() / sizeOf(type));
   spec.type = type;
   spec.kind = kind;
-  return spec;
+  return channels.define(spec, group);
 }
 
-LocalTransfer transferOf(std::vector<char> &buffer, bool sends, int place,
-                         int peer, int channel = 0) {
-  LocalTransfer spec;
+int define(LocalChannels &channels, std::vector<char> &buffer, bool sends,
+           int place, int peer, int channel = 0) {
+  TransferSpec spec;
   spec.name = sends ? "send" : "recv";
   spec.sends = sends;
-  spec.place = place;
   spec.peer = peer;
   spec.channel = channel;
   spec.data = buffer.data();
   spec.bytes = buffer.size();
-  return spec;
+  return channels.define(spec, place);
 }
 
 Buffers makeBuffers(int members, int64_t elements, ElementType type) {
@@ -96,17 +93,16 @@ void runCollective(Buffers &buffers, Collective kind, ElementType type) {
   LocalChannels channels;
   auto members = int(buffers.size());
   for (int member = 0; member < members; ++member)
-    EXPECT_EQ(channels.define(collectiveOf(
-                  buffers[member], groupOf(members, member), kind, type)),
-              member);
+    EXPECT_EQ(
+        define(channels, buffers[member], groupOf(members, member), kind, type),
+        member);
   for (int member = members; member-- > 0;) {
     EXPECT_EQ(channels.start(member), member == 0);
-    EXPECT_EQ(channels.done(member), member == 0);
+    EXPECT_TRUE(channels.isStarted(member));
   }
   for (int member = 0; member < members; ++member) {
-    EXPECT_TRUE(channels.done(member));
     channels.wait(member);
-    EXPECT_FALSE(channels.done(member));
+    EXPECT_FALSE(channels.isStarted(member));
   }
 }
 
@@ -181,8 +177,8 @@ TEST(LocalChannels, TransfersCopyWhicheverEndComesFirst) {
       std::vector<char> from =
           makeBuffer(0, elements, ElementType::F32, roughValue);
       std::vector<char> to(from.size());
-      int ends[] = {channels.define(transferOf(from, true, 2, 1)),
-                    channels.define(transferOf(to, false, 1, 2))};
+      int ends[] = {define(channels, from, true, 2, 1),
+                    define(channels, to, false, 1, 2)};
       for (int step = 0; step < 3; ++step) {
         std::fill(to.begin(), to.end(), char(1));
         EXPECT_FALSE(channels.start(ends[sendsFirst ? 0 : 1]));
@@ -200,13 +196,13 @@ TEST(LocalChannels, SeveralInFlightMatchInTheOrderOfTheirStarts) {
   Buffers to(4, std::vector<char>(from[0].size()));
   std::vector<int> sends, receives;
   for (int i = 0; i < 4; ++i) {
-    sends.push_back(channels.define(transferOf(from[i], true, 0, 1)));
-    receives.push_back(channels.define(transferOf(to[i], false, 1, 0)));
+    sends.push_back(define(channels, from[i], true, 0, 1));
+    receives.push_back(define(channels, to[i], false, 1, 0));
   }
   // Another channel, and the other way: queues of their own.
   std::vector<char> back(8, 3), forth(8);
-  int send = channels.define(transferOf(back, true, 1, 0));
-  int receive = channels.define(transferOf(forth, false, 1, 0, /*channel=*/7));
+  int send = define(channels, back, true, 1, 0);
+  int receive = define(channels, forth, false, 1, 0, /*channel=*/7);
   channels.start(send);
   channels.start(receive);
   // More starts than ends: the queue goes round.
@@ -221,8 +217,8 @@ TEST(LocalChannels, SeveralInFlightMatchInTheOrderOfTheirStarts) {
       channels.wait(receives[i]);
     }
   }
-  EXPECT_FALSE(channels.done(send));
-  EXPECT_FALSE(channels.done(receive));
+  for (int end : {send, receive})
+    EXPECT_THROW(channels.wait(end), std::logic_error);
 }
 
 TEST(LocalChannels, GroupsOnOneChannelAreApart) {
@@ -234,8 +230,8 @@ TEST(LocalChannels, GroupsOnOneChannelAreApart) {
     Members group;
     group.ranks = place < 2 ? std::vector<int>{0, 1} : std::vector<int>{2, 3};
     group.position = place % 2;
-    channels.define(collectiveOf(buffers[place], group, Collective::AllReduce,
-                                 ElementType::F64));
+    define(channels, buffers[place], group, Collective::AllReduce,
+           ElementType::F64);
   }
   EXPECT_FALSE(channels.start(0));
   EXPECT_FALSE(channels.start(3));
@@ -248,25 +244,23 @@ TEST(LocalChannels, CountsTheBytesThatItMoves) {
   LocalChannels channels;
   std::vector<char> buffer(4 * 10);
   auto moved = [&](Collective kind, int members) {
-    return channels.bytesMoved(channels.define(
-        collectiveOf(buffer, groupOf(members, 0), kind, ElementType::F32)));
+    return channels.bytesMoved(
+        define(channels, buffer, groupOf(members, 0), kind, ElementType::F32));
   };
   EXPECT_EQ(moved(Collective::AllReduce, 3), 5 * 2 * 40);
   EXPECT_EQ(moved(Collective::ReduceScatter, 3), 3 * 2 * 40 + 2 * 6 * 4);
   EXPECT_EQ(moved(Collective::AllGather, 3), 2 * 2 * 40);
   EXPECT_EQ(moved(Collective::Broadcast, 3), 2 * 2 * 40);
   EXPECT_EQ(moved(Collective::AllReduce, 1), 0);
-  EXPECT_EQ(
-      channels.bytesMoved(channels.define(transferOf(buffer, true, 0, 1))),
-      2 * 40);
+  EXPECT_EQ(channels.bytesMoved(define(channels, buffer, true, 0, 1)), 2 * 40);
 }
 
 TEST(LocalChannels, RejectsWaitsAndStartsThatCannotBe) {
   LocalChannels channels;
   Buffers buffers = makeBuffers(2, 4, ElementType::F32);
   for (int place : {0, 1})
-    channels.define(collectiveOf(buffers[place], groupOf(2, place),
-                                 Collective::AllReduce, ElementType::F32));
+    define(channels, buffers[place], groupOf(2, place), Collective::AllReduce,
+           ElementType::F32);
   EXPECT_EQ(messageOf<std::logic_error>([&] { channels.wait(0); }),
             "collective 'sum of 0' is not in flight");
   channels.start(0);
@@ -286,16 +280,16 @@ TEST(LocalChannels, RejectsWaitsAndStartsThatCannotBe) {
 TEST(LocalChannels, RejectsEndsThatDoNotFit) {
   LocalChannels channels;
   std::vector<char> small(4), large(8);
-  int send = channels.define(transferOf(small, true, 0, 1));
-  int receive = channels.define(transferOf(large, false, 1, 0));
+  int send = define(channels, small, true, 0, 1);
+  int receive = define(channels, large, false, 1, 0);
   channels.start(send);
   EXPECT_EQ(messageOf<std::logic_error>([&] { channels.start(receive); }),
             "transfer 'recv' does not fit to transfer 'send', with which it "
             "was started");
-  int first = channels.define(collectiveOf(
-      small, groupOf(2, 0), Collective::AllReduce, ElementType::F32));
-  int second = channels.define(collectiveOf(
-      small, groupOf(2, 1), Collective::AllGather, ElementType::F32));
+  int first = define(channels, small, groupOf(2, 0), Collective::AllReduce,
+                     ElementType::F32);
+  int second = define(channels, small, groupOf(2, 1), Collective::AllGather,
+                      ElementType::F32);
   channels.start(first);
   EXPECT_EQ(messageOf<std::logic_error>([&] { channels.start(second); }),
             "collective 'sum of 1' does not fit to collective 'sum of 0', with "
@@ -306,14 +300,20 @@ TEST(LocalChannels, RejectsEndsThatNoPlaceHas) {
   LocalChannels channels;
   std::vector<char> buffer(8);
   EXPECT_EQ(messageOf<std::invalid_argument>([&] {
-              channels.define(collectiveOf(buffer, groupOf(2, 2),
-                                           Collective::AllReduce,
-                                           ElementType::F32));
+              define(channels, buffer, groupOf(2, 2), Collective::AllReduce,
+                     ElementType::F32);
             }),
             "collective 'sum of 2': a group of 2 has no member 2");
   EXPECT_EQ(messageOf<std::invalid_argument>(
-                [&] { channels.define(transferOf(buffer, true, 1, 1)); }),
+                [&] { define(channels, buffer, true, 1, 1); }),
             "transfer 'send': both ends are on place 1");
+  CollectiveSpec spec;
+  spec.name = "of a task";
+  spec.elements = 1;
+  EXPECT_EQ(messageOf<std::invalid_argument>(
+                [&] { channels.define(spec, groupOf(2, 0)); }),
+            "collective 'of a task': it has no memory, and the only thread of "
+            "all places can't wait for the others inside a task");
 }
 
 } // namespace

@@ -21,7 +21,8 @@ bool arePersistentBuffers(Attribute value);
 /// they lack it.
 llvm::StringRef spellStored(Type element);
 
-/// Returns the elements of one of these buffers, row by row; a boolean is a byte.
+/// Returns the elements of one of these buffers, row by row; a boolean is a
+/// byte.
 std::string getStoredBytes(Attribute buffer);
 
 } // namespace mlir::pp
