@@ -20,11 +20,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <stdexcept>
+#include <thread>
 #include <tuple>
 
 using namespace ppopt;
@@ -266,6 +268,40 @@ TEST(AnotherCommunicator, RunsTransfers) {
   EXPECT_NE(expected[0][2], expected[0][0]);
   for (int rank : {0, 1})
     EXPECT_EQ(losses[rank], expected[rank]);
+}
+
+//===----------------------------------------------------------------------===//
+// What progresses meanwhile
+//===----------------------------------------------------------------------===//
+
+struct CountedWork : BackgroundWork {
+  void progress() override { ++between; }
+  void progressBeforeBlocking() override { ++blocking; }
+  bool isPending() const override { return false; }
+
+  int between = 0, blocking = 0;
+};
+
+/// Rank 1 is late, so that rank 0 blocks. Two tasks launch a kernel each.
+TEST(Background, ProgressesBetweenLaunchesAndInWaits) {
+  Program program = readProgram(gather_program::program(2).dump());
+  comm::runThreadRanks(2, [&](comm::Transport &transport) {
+    ppopt_rank rank(program, gather_program::tasks, &transport, {});
+    runStep(rank, {}, {});
+    if (rank.index == 1)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    CountedWork work;
+    rank.background.add(work);
+    runStep(rank, {}, {});
+    rank.background.remove(work);
+    EXPECT_EQ(work.between, 2);
+    EXPECT_GE(work.blocking, 1);
+    int before = work.blocking;
+    runStep(rank, {}, {});
+    finishSteps(rank);
+    EXPECT_EQ(work.between, 2);
+    EXPECT_EQ(work.blocking, before);
+  });
 }
 
 } // namespace
