@@ -32,7 +32,8 @@ struct PrintAddresses : pp::impl::TestPrintAddressesBase<PrintAddresses> {
             return signalPassFailure();
           addresses.push_back(*address);
         }
-        run->setAttr("test.addresses", ArrayAttr::get(&getContext(), addresses));
+        run->setAttr("test.addresses",
+                     ArrayAttr::get(&getContext(), addresses));
       }
   }
 };

@@ -153,6 +153,14 @@ LogicalResult PartsChecker::check(RunOp run) {
   return success();
 }
 
+LogicalResult PartsChecker::check(ZeroOp zero) {
+  for (auto &[place, parts] : memory)
+    if (isSummed(place.second))
+      return zero.emitOpError("comes after the first use of ")
+             << place.second << " on place " << place.first;
+  return success();
+}
+
 LogicalResult PartsChecker::checkSend(Operation *send, const StepCopy &copy) {
   OnPlace place = {copy.from, copy.getBuffer()};
   // The owner adds what borrowers send, and ranks sum that.

@@ -23,6 +23,8 @@ public:
   explicit PartsChecker(CheckedTable table);
 
   LogicalResult check(RunOp run);
+  /// Checks that nothing that is zeroed was added to, read or summed.
+  LogicalResult check(ZeroOp zero);
   LogicalResult check(StartOp start);
   /// Checks the sending of a bucket's parameters or gradients.
   LogicalResult checkSend(Operation *send, const StepCopy &copy);

@@ -191,6 +191,7 @@ LogicalResult TableWalk::check(WaitOp wait) {
 
 LogicalResult TableWalk::check(Operation &action) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&action)
+      .Case([&](ZeroOp zero) { return parts.check(zero); })
       .Case<RunOp, SendOp, RecvOp, CopyOp, CopyBucketOp, StartOp, WaitOp>(
           [&](auto op) { return check(op); })
       .Default(success());

@@ -2,6 +2,10 @@
 
 // The schedule below is right; each of the others has one action less, more, or out of its place.
 
+// RUN: sed 's/^  %v1 = .*/  pp.zero\n&/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=ZERO
+// ZERO: error: 'pp.zero' op comes after the first use of #pp.buffer<grads, "b0"> on place 0
+// RUN: sed 's/^  %v0 = .*/  pp.zero\n&/' %s | ppopt opt --pp-verify-schedule
+
 // RUN: sed '/^  %v0 = /d; s/^  pp.run @B microbatch 0.*/&\n  %v0 = pp.run @F microbatch 0 () slots [0] : () -> tensor<40xf32>/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=ORDER
 // ORDER: error: operand #0 does not dominate this use
 
