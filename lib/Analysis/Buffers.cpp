@@ -479,12 +479,10 @@ BufferIndex::findAddress(RunOp run, TaskOp task,
                << name << "', which no bucket holds",
            failure();
   case RoleKind::Input:
-    return AddressAttr::get(BufferAttr::get(context, BufferKind::Input, name),
-                            microbatch * pp::getBytes(type));
+    return AddressAttr::get(getBuffer(role), microbatch * pp::getBytes(type));
   case RoleKind::StepState:
     if (std::optional<int64_t> field = getStepStateField(name, microbatch))
-      return AddressAttr::get(BufferAttr::get(context, BufferKind::StepState),
-                              *field);
+      return AddressAttr::get(getBuffer(role), *field);
     return run->emitOpError("the step state has no field '") << name << "'",
            failure();
   default:

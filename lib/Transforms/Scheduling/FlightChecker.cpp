@@ -7,8 +7,7 @@ using namespace mlir::pp;
 
 FlightChecker::FlightChecker(CheckedTable table) : table(table) {
   for (BlockArgument token : table.schedule.getBody().getArguments())
-    if (StartOp start = table.index.getCarried(table.schedule.getPlace(),
-                                               token.getArgNumber()))
+    if (StartOp start = table.index.getCarried(token))
       inFlight[token] = {{table.schedule.getPlace(), start.getBuffer()},
                          /*writes=*/true,
                          start,

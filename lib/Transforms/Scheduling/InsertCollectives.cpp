@@ -157,15 +157,14 @@ void CollectiveInserter::scan() {
 void CollectiveInserter::select(ArrayRef<RankValue> values) {
   for (const RankValue &value : values) {
     bool isOfTraining =
-        !value.is(BufferKind::Global) && !value.is(BufferKind::Loss);
-    bool isGathered = value.is(BufferKind::Params);
-    if (schedule.getEvaluation() && isOfTraining && !isGathered)
+        value.is(BufferKind::Grads) || value.is(BufferKind::Norm);
+    if (schedule.getEvaluation() && isOfTraining)
       continue;
     if (!value.places.empty() && llvm::none_of(value.places, [&](int64_t p) {
           return schedule.isOf(p);
         }))
       continue;
-    if (isGathered) {
+    if (value.is(BufferKind::Params)) {
       gathered.push_back(&value);
       continue;
     }

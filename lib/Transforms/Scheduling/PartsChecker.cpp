@@ -18,8 +18,7 @@ static OnPlace getMemory(StartOp start) {
 /// What the step before left in flight is in chunks until it is waited for.
 PartsChecker::PartsChecker(CheckedTable table) : table(table) {
   for (BlockArgument token : table.schedule.getBody().getArguments())
-    if (StartOp start = table.index.getCarried(table.schedule.getPlace(),
-                                               token.getArgNumber())) {
+    if (StartOp start = table.index.getCarried(token)) {
       Parts &parts = memory[getMemory(start)];
       parts.chunks = start.getGroup();
       parts.cut = start;
@@ -143,7 +142,7 @@ LogicalResult PartsChecker::check(RunOp run) {
         return failure();
       Parts &parts = memory[place];
       parts.take(run);
-      if (use.access != Access::Update || !isUpdatedInChunks(use.buffer))
+      if (use.access != Access::Update)
         continue;
       parts.chunks =
           table.index.buffers.getBucket(use.buffer).getShardGroupAttr();

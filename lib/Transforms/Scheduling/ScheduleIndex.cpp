@@ -21,9 +21,10 @@ unsigned ScheduleIndex::countCarried(int64_t place) const {
   return schedule ? schedule.getYielded().size() : 0;
 }
 
-StartOp ScheduleIndex::getCarried(int64_t place, unsigned number) const {
-  if (number >= countCarried(place))
+StartOp ScheduleIndex::getCarried(BlockArgument token) const {
+  auto taker = cast<ScheduleOp>(token.getOwner()->getParentOp());
+  if (token.getArgNumber() >= countCarried(taker.getPlace()))
     return {};
-  ScheduleOp schedule = training.lookup(place);
-  return schedule.getYielded()[number].getDefiningOp<StartOp>();
+  ScheduleOp schedule = training.lookup(taker.getPlace());
+  return schedule.getYielded()[token.getArgNumber()].getDefiningOp<StartOp>();
 }

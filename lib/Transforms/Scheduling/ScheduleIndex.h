@@ -23,9 +23,9 @@ struct ScheduleIndex {
   MemoryUses uses;
   SmallVector<BucketOp> buckets;
 
-  /// Returns the start that a step of a place leaves in flight as its token
-  /// `number`; null if it leaves none.
-  StartOp getCarried(int64_t place, unsigned number) const;
+  /// Returns the start that a step of the place leaves in flight as the token
+  /// that a schedule takes; null if it leaves none.
+  StartOp getCarried(BlockArgument token) const;
   unsigned countCarried(int64_t place) const;
 
 private:

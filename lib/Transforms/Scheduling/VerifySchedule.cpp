@@ -174,8 +174,7 @@ LogicalResult TableWalk::check(WaitOp wait) {
   auto argument = dyn_cast<BlockArgument>(wait.getStarted());
   Operation *action = wait.getStarted().getDefiningOp();
   if (argument)
-    action = table.index.getCarried(table.schedule.getPlace(),
-                                    argument.getArgNumber());
+    action = table.index.getCarried(argument);
   if (auto start = dyn_cast_if_present<StartOp>(action)) {
     parts.finish(start, wait);
     return success();
