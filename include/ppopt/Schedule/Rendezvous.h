@@ -6,8 +6,8 @@
 // it on the same queue is complete: a queue is blocked until both (all) ends
 // have reached the communication (rendezvous).
 //
-// No action of a rank disables an action of another one. So one run that goes as
-// far as it can decides for all orders; the test checks this against all
+// No action of a rank disables an action of another one. So one run that goes
+// as far as it can decides for all orders; the test checks this against all
 // interleavings.
 //
 //===----------------------------------------------------------------------===//
