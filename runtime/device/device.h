@@ -165,8 +165,8 @@ public:
   /// the event's last record. An event that was never recorded orders nothing.
   virtual void wait(Stream stream, Event event) = 0;
   /// Returns whether all that preceded the event's last record is complete, and
-  /// true if it was never recorded. Does not block; asked often enough, the
-  /// answer becomes true.
+  /// true if it was never recorded. Does not block; polling alone makes
+  /// progress until it is.
   virtual bool isComplete(Event event) = 0;
   /// Blocks until all operations of the stream are complete.
   virtual void synchronize(Stream stream) = 0;

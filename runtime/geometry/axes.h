@@ -27,8 +27,7 @@ inline constexpr KnownAxis knownAxes[] = {
     {"cp", AxisUse::Planned}, {"ep", AxisUse::Planned},
 };
 
-/// A mesh has at most this many axes: ppopt_step_state has a coordinate on
-/// each.
+/// A mesh has at most this many axes: ppopt_key has a coordinate on each.
 inline constexpr int mostAxes = 8;
 
 /// Returns the first axis of a use, which exists.

@@ -121,7 +121,7 @@ def operand_types(line):
 
 def as_module(example):
     """An example that parses: ops without a function are put into one, whose arguments are the values that they do not define."""
-    if re.search(r"^\s*(func\.func|pp\.(task|plan|bucket|transfer|schedule|input_decl|param_decl|kernel|region)|module)\b", example, re.MULTILINE):
+    if re.search(r"^\s*(func\.func|pp\.(task|plan|bucket|schedule|input_decl|param_decl|kernel|region)|module)\b", example, re.MULTILINE):
         return example
     defined = set(NAME.findall(" ".join(match.group(1) for match in DEFINED.finditer(example))))
     arguments = {}

@@ -6,9 +6,9 @@
 // it on the same queue is complete: a queue is blocked until both (all) ends
 // have reached the communication (rendezvous).
 //
-// There are no races: no action of one rank takes a choice from another. So one
-// run that goes as far as it can decides for all orders; the test checks this
-// against all interleavings.
+// No action of a rank disables an action of another one. So one run that goes
+// as far as it can decides for all orders; the test checks this against all
+// interleavings.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,5 +1,4 @@
-//===- Passes.h - Passes of the target cuda
-//--------------------------------===//
+//===- Passes.h - Passes of the target cuda -------------------------------===//
 
 #ifndef PPOPT_CODEGEN_CUDA_PASSES_H
 #define PPOPT_CODEGEN_CUDA_PASSES_H

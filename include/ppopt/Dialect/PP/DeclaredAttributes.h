@@ -1,8 +1,8 @@
 //===- DeclaredAttributes.h - What attributes an op may have --------------===//
 //
-// An op declares its own attributes in ODS. What else stands on ops, arguments
-// and results has a name with the dialect's prefix, here. Any other attribute
-// is an error: a misspelled one would be ignored.
+// An op declares its own attributes in ODS. Other attributes of ops, arguments
+// and results have names with the dialect's prefix and are declared here. Any
+// other is an error: a misspelled one would be ignored.
 //
 //===----------------------------------------------------------------------===//
 

@@ -11,8 +11,8 @@ def PP_KernelOp : PP_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
     Arguments and results are tensors. Each result is written to a buffer of the launch's `outs`. The body contains element ops and
     reductions (composites are decomposed). Kernels are outlined once per shape and shared by launches.
 
-    How it is computed is decided once. `form`, and in a kernel of form rows the sweep of each reduction and of each full result
-    (`pp.sweep`), by form-kernels; `tiles`, the lanes of each of these reductions (`pp.lanes`), and for GPUs `threads`, by the target's plan-kernels. A
+    Attributes say how it is computed. form-kernels sets `form`, and in a kernel of form rows the sweep of each reduction and of each full result
+    (`pp.sweep`); the target's plan-kernels sets `tiles`, the lanes of these reductions (`pp.lanes`), and for GPUs `threads`. A
     sweep of the columns reads the reductions of earlier sweeps only. Results without a sweep have one element per row, and are
     written after the last.
 

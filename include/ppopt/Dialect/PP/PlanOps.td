@@ -10,7 +10,7 @@ def PP_PlanOp : PP_Op<"plan", [], /*attributes=*/[]> {
   let summary = "how a model is put on devices";
   let description = [{
     One per module, from phase `placed` on. `batch` is the global batch. The mesh's axes are major to minor: `dp` and `fsdp` split the rows of the batch,
-    `pp` the model into places; ranks along any other axis are replicas that compute the same. `schedule` is a name, or "table" if the user gave a
+    `pp` the model into places; any other axis cuts what the model's author annotated with it. `schedule` is a name, or "table" if the user gave a
     `table` (CSV). With `evaluates_rows` an evaluation is over all rows of all its batches; otherwise it is the mean of those of whole batches, and `mixes_rows`
     says which op of the model mixes their rows. With `sync` stale or async, `trainers` is the size of the job's `dp`: each trainer runs the plan, whose `dp` is 1 and whose
     `batch` is a trainer's part of the global batch. `stage_places`: the model is cut into that many pieces, each on that place; without it every
@@ -208,8 +208,8 @@ class PP_Action<string mnemonic, list<Trait> traits = []>
 def PP_RunOp : PP_Action<"run", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a task on a microbatch";
   let description = [{
-    The operands and results are the task's values, in its order, as those of its `pp.call`. `slots` says where the results are, from `pp-assign-slots` on. The state
-    that the task takes is where its roles, the microbatch and the chunk say: no run says it again.
+    The operands and results are the task's values, in its order, as those of its `pp.call`. `slots` says where the results are, from `pp-assign-slots` on. The
+    task's roles, the microbatch and the chunk say where state is.
 
     A task on chunks of buckets runs on those that the rank has, or on the chunks of coordinate `chunk`: where every rank has
     all chunks, it runs once on each.

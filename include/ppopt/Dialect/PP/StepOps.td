@@ -41,8 +41,8 @@ def PP_StepOp : PP_Op<"step", [NoTerminator, SingleBlock, NoRegionArguments]> {
 def PP_CallOp : PP_Op<"call", [HasParent<"StepOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a task on values of a step";
   let description = [{
-    The operands are the task's arguments that are values, the results those that are, each in the task's order. What a schedule
-    has of it are runs, one for each microbatch.
+    The operands are the task's arguments that are values, the results its results that are values, each in the task's order. A schedule
+    has a `pp.run` of it for each microbatch.
 
     Example:
 

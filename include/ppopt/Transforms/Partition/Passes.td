@@ -30,10 +30,10 @@ def ReadThroughViews : Pass<"pp-read-through-views", "::mlir::ModuleOp"> {
 def SplitTasks : Pass<"pp-split-tasks", "::mlir::ModuleOp"> {
   let summary = "Splits the entry into isolated tasks";
   let description = [{
-    Before: the entry on local shapes. After: for each stage a prologue (the values that the first
-    forward needs over the whole batch), a forward and a backward. A value of the forward that the
-    backward reads is saved, or computed again right before its first use. The plan's `recompute`
-    says which values are computed again:
+    Before: the entry on local shapes. After: for each place the prologues (sums of inputs that the
+    first forward needs over the whole batch), for each stage a forward and a backward. A value of the
+    forward that the backward reads is saved, or computed again right before its first use. The plan's
+    `recompute` says which values are computed again:
 
     - none: views and constants only.
     - cheap: values that follow from saved values, parameters or inputs at no more than an
@@ -67,8 +67,8 @@ def FormBuckets : Pass<"pp-form-buckets", "::mlir::ModuleOp"> {
     Parameters that learn are ordered by when their gradient is ready. A bucket is closed when its
     parameters reach the plan's `bucket_bytes`. All parameters of a bucket
     have one type, one treatment by weight decay and one set of places that hold them. The range of
-    each bucket is padded so that dp divides it. There is one elementwise update task per bucket and
-    place, on flat ranges. The norm task of a place sums the squares of the gradients that the place
+    each bucket is padded so that the ranks that sum it divide it. There is one elementwise update task
+    per bucket and place, on flat ranges. The norm task of a place sums the squares of the gradients that the place
     owns: those of each bucket whose first place it is. The decide task of a place that updates
     computes two fields of the step state. `hold` is not 0 if the loss or the norm is not finite or
     a count is zero; every update then keeps parameters and states as they are, bit for bit.

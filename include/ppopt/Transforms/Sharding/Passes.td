@@ -55,8 +55,8 @@ def ExtendEvaluation : Pass<"pp-extend-evaluation", "::mlir::ModuleOp"> {
 def DecomposeSharded : Pass<"pp-decompose-sharded", "::mlir::ModuleOp"> {
   let summary = "Decomposes composites along whose rows an axis of the model cuts";
   let description = [{
-    Softmax and cross entropy over cut classes become a maximum, a sum of exponentials and a pick, each of which can be cut. The rows of
-    the batch are never cut so: a composite that mixes them is an error of `pp-propagate-shardings`.
+    Softmax and cross entropy over cut classes become a maximum, a sum of exponentials and a pick, each of which can be cut. A composite
+    that mixes rows of the batch is not decomposed: it is an error of `pp-propagate-shardings`.
 
     ```mlir
     %y = pp.softmax %x : tensor<4x8xf32>                  // before: the second dimension of %x is cut over tp
@@ -97,8 +97,8 @@ def VerifyShardings : Pass<"pp-verify-shardings", "::mlir::ModuleOp"> {
 def InsertReshards : Pass<"pp-insert-reshards", "::mlir::ModuleOp"> {
   let summary = "Puts a pp.reshard wherever an operand is not as its op reads it";
   let description = [{
-    One op for all readers of a region that want the same, right after the value, if it sends anything; else one before each reader. `bytes` is what a rank
-    sends.
+    A reshard that sends anything is right after the value, one for all readers of a region that want the same sharding; any other is before each reader.
+    `bytes` is what a rank sends.
 
     ```mlir
     %n = pp.tanh %h {pp.reads = [#pp.sharding<[{dp}, {} ]>], ...} : tensor<8x4xf32>    // before: %h is a partial sum over tp
