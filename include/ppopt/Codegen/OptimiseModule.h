@@ -8,8 +8,9 @@
 
 namespace mlir::pp {
 
-/// Runs the passes of -O3, with vectorisation.
-void optimiseModule(llvm::Module &module, llvm::TargetMachine &machine);
+/// Runs a pipeline in the syntax of LLVM's `opt -passes`, with vectorisation.
+void optimiseModule(llvm::Module &module, llvm::TargetMachine &machine,
+                    llvm::StringRef pipeline);
 
 } // namespace mlir::pp
 

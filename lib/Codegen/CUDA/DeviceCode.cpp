@@ -160,7 +160,7 @@ static FailureOr<DeviceIR> makeIR(ArrayRef<ModuleOp> modules, StringRef gpu) {
   }
   if (failed(linkLibclc(ir, loc)))
     return failure();
-  optimiseModule(*ir.module, *ir.machine);
+  optimiseModule(*ir.module, *ir.machine, "default<O3>");
   return ir;
 }
 

@@ -5,7 +5,8 @@
 #include "llvm/Passes/PassBuilder.h"
 
 void mlir::pp::optimiseModule(llvm::Module &module,
-                              llvm::TargetMachine &machine) {
+                              llvm::TargetMachine &machine,
+                              StringRef pipeline) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;
@@ -19,6 +20,7 @@ void mlir::pp::optimiseModule(llvm::Module &module,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
+  llvm::ModulePassManager passes;
+  llvm::cantFail(builder.parsePassPipeline(passes, pipeline));
+  passes.run(module, modules);
 }
