@@ -238,6 +238,23 @@ def check_prediction(bundle):
     expect_failed(status, results, "gpt2", r"ran \d+ times per step, predicted are \d+")
 
 
+def check_capture(bundle):
+    """Steps that can't be captured: what is measured without a graph is not taken for what a graph has done."""
+    one = bundle.change("capture", one_batch)
+    status, results, _, _ = bundle.run("capture", "--only", "gpt2", bundle=one, PPOPT_FAKE_CUDA_PLANT="fail:cuGraphInstantiateWithFlags:1:2")
+    expect_failed(status, results, "gpt2", r"batch_\d+_graph: steps run without a CUDA graph: rank 0 can't capture one: .*out of memory")
+    (batch,) = results["parts"]["gpt2"]["found"]["batches"].values()
+    assert batch["no_graph"]["losses"], "what does not need a graph is not measured"
+
+
+def check_fallback(bundle):
+    """A library that can't start and is replaced by another one: the table says so, and nothing fails."""
+    one = bundle.change("fallback", one_batch)
+    status, results, output, table = bundle.run("fallback", "--only", "gpt2", bundle=one, PPOPT_FAKE_CUDA_PLANT="fail:cublasLtCreate:1:1")
+    assert status == 0, output
+    assert re.search(r"batch_\d+_graph: libcublasLt\.so\.13 can't start on this driver .*; matmuls use libcublasLt\.so\.12 ", " ".join(table.split())), table
+
+
 def check_kernel(bundle):
     """Expectations of a kernel are off by a tenth."""
     if not bundle.has_kernels:
@@ -460,7 +477,8 @@ def main():
                 ("all parts", check_all), ("some parts", check_only), ("usage", check_usage), ("planted: a changed loss", check_changed),
                 ("planted: other bits", check_bits), ("planted: a crash", check_crash), ("planted: a hang", check_hang),
                 ("planted: a part that hangs", check_limit),
-                ("planted: a prediction", check_prediction),
+                ("planted: a prediction", check_prediction), ("planted: a step that can't be captured", check_capture),
+                ("planted: a library that can't start", check_fallback),
                 ("several GPUs", check_several), ("planted: a kept graph", check_kept_graph),
                 ("times", check_times), ("compute-sanitizer", check_sanitizer), ("torch", check_torch_part),
                 ("planted: a kernel's expectation", check_kernel), ("planted: an error", check_error))])
