@@ -310,7 +310,8 @@ FOUR_GPUS = {"PPOPT_FAKE_CUDA": "count=4,memory=2GiB"}
 
 def check_several(bundle):
     """Plans on four GPUs, as threads and as processes."""
-    status, results, output, table = bundle.run("several", "--only", ",".join(OF_SEVERAL), **FOUR_GPUS)
+    report = os.path.join(bundle.folder, "several.jsonl")
+    status, results, output, table = bundle.run("several", "--only", ",".join(OF_SEVERAL), PPOPT_FAKE_CUDA_REPORT=report, **FOUR_GPUS)
     assert status == 0, output
     multi, scaling = (results["parts"][name]["found"] for name in OF_SEVERAL)
     with open(os.path.join(bundle.path, "manifest.json")) as file:
@@ -320,6 +321,10 @@ def check_several(bundle):
     assert {case["ranks"] for case in multi["cases"].values()} == {2, 4} and len(multi["cases"]) == multi["expected"], multi["cases"]
     if manifest["mpi"]:
         assert all(case["same_bits"] for case in multi["cases"].values())
+        # Ranks that are processes, with a GPU each and a graph: those of each plan, and two of `scaling`.
+        calls = [record["calls"] for record in executables.read_log(report)]
+        graphs = sum("ncclCommInitRank" in each and "cuGraphLaunch" in each for each in calls)
+        assert graphs == sum(case["ranks"] for case in multi["cases"].values()) + 2, f"{graphs} processes have NCCL's operations in a graph"
     for name, failure in multi["failures"].items():
         assert re.match(rf"error: rank [01]: failure_{name}.bin: was changed while training", failure["errors"][0]), failure
     assert {line["operation"] for line in multi["rates"]["rates"]} == set(nccl_rates.SHARES), multi["rates"]
