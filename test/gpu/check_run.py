@@ -238,6 +238,23 @@ def check_prediction(bundle):
     expect_failed(status, results, "gpt2", r"ran \d+ times per step, predicted are \d+")
 
 
+def check_capture(bundle):
+    """Steps that can't be captured: what is measured without a graph is not taken for what a graph has done."""
+    one = bundle.change("capture", one_batch)
+    status, results, _, _ = bundle.run("capture", "--only", "gpt2", bundle=one, PPOPT_FAKE_CUDA_PLANT="fail:cuGraphInstantiateWithFlags:1:2")
+    expect_failed(status, results, "gpt2", r"batch_\d+_graph: steps run without a CUDA graph: rank 0 can't capture one: .*out of memory")
+    (batch,) = results["parts"]["gpt2"]["found"]["batches"].values()
+    assert batch["no_graph"]["losses"], "what does not need a graph is not measured"
+
+
+def check_fallback(bundle):
+    """A library that can't start and is replaced by another one: the table says so, and nothing fails."""
+    one = bundle.change("fallback", one_batch)
+    status, results, output, table = bundle.run("fallback", "--only", "gpt2", bundle=one, PPOPT_FAKE_CUDA_PLANT="fail:cublasLtCreate:1:1")
+    assert status == 0, output
+    assert re.search(r"batch_\d+_graph: libcublasLt\.so\.13 can't start on this driver .*; matmuls use libcublasLt\.so\.12 ", " ".join(table.split())), table
+
+
 def check_kernel(bundle):
     """Expectations of a kernel are off by a tenth."""
     if not bundle.has_kernels:
@@ -293,7 +310,8 @@ FOUR_GPUS = {"PPOPT_FAKE_CUDA": "count=4,memory=2GiB"}
 
 def check_several(bundle):
     """Plans on four GPUs, as threads and as processes."""
-    status, results, output, table = bundle.run("several", "--only", ",".join(OF_SEVERAL), **FOUR_GPUS)
+    report = os.path.join(bundle.folder, "several.jsonl")
+    status, results, output, table = bundle.run("several", "--only", ",".join(OF_SEVERAL), PPOPT_FAKE_CUDA_REPORT=report, **FOUR_GPUS)
     assert status == 0, output
     multi, scaling = (results["parts"][name]["found"] for name in OF_SEVERAL)
     with open(os.path.join(bundle.path, "manifest.json")) as file:
@@ -303,6 +321,10 @@ def check_several(bundle):
     assert {case["ranks"] for case in multi["cases"].values()} == {2, 4} and len(multi["cases"]) == multi["expected"], multi["cases"]
     if manifest["mpi"]:
         assert all(case["same_bits"] for case in multi["cases"].values())
+        # Ranks that are processes, with a GPU each and a graph: those of each plan, and two of `scaling`.
+        calls = [record["calls"] for record in executables.read_log(report)]
+        graphs = sum("ncclCommInitRank" in each and "cuGraphLaunch" in each for each in calls)
+        assert graphs == sum(case["ranks"] for case in multi["cases"].values()) + 2, f"{graphs} processes have NCCL's operations in a graph"
     for name, failure in multi["failures"].items():
         assert re.match(rf"error: rank [01]: failure_{name}.bin: was changed while training", failure["errors"][0]), failure
     assert {line["operation"] for line in multi["rates"]["rates"]} == set(nccl_rates.SHARES), multi["rates"]
@@ -460,7 +482,8 @@ def main():
                 ("all parts", check_all), ("some parts", check_only), ("usage", check_usage), ("planted: a changed loss", check_changed),
                 ("planted: other bits", check_bits), ("planted: a crash", check_crash), ("planted: a hang", check_hang),
                 ("planted: a part that hangs", check_limit),
-                ("planted: a prediction", check_prediction),
+                ("planted: a prediction", check_prediction), ("planted: a step that can't be captured", check_capture),
+                ("planted: a library that can't start", check_fallback),
                 ("several GPUs", check_several), ("planted: a kept graph", check_kept_graph),
                 ("times", check_times), ("compute-sanitizer", check_sanitizer), ("torch", check_torch_part),
                 ("planted: a kernel's expectation", check_kernel), ("planted: an error", check_error))])

@@ -16,6 +16,7 @@ def main(path):
     outcome = {"status": "passed", "reason": ""}
     try:
         load(task["part"]).run(context)
+        context.expect_captured()
     except Skip as reason:
         outcome = {"status": "skipped", "reason": str(reason)}
     except (Failed, OutOfTime) as error:

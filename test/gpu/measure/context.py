@@ -83,6 +83,17 @@ class Context:
             self.found.update(values)
             write_json(self.results, self.found)
 
+    def add_fallback(self, run, line):
+        """Keeps a line that runs have said, with the first of them."""
+        with self.lock:
+            self.found.setdefault("fallbacks", {}).setdefault(line, run)
+            self.add()
+
+    def expect_captured(self):
+        """Raises Failed if a step that should be a graph was none: its numbers are not those of a graph."""
+        if wrong := [f"{run}: {line}" for line, run in self.found.get("fallbacks", {}).items() if "can't capture" in line]:
+            raise Failed("; ".join(wrong))
+
     def file(self, name):
         with self.lock:
             return unpack(self.bundle, self.work, name)

@@ -1,10 +1,14 @@
 """Runs executables of the bundle and reads their logs."""
 import json
 import os
+import re
 import statistics
 
 from .context import Failed
 from .launch import THREADS
+
+# Of a run's output: what it does instead of what it was compiled for, and why.
+FALLBACK = re.compile(r"^.*can't (?:load the kernels|start on this driver|capture one).*$", re.MULTILINE)
 
 
 def read_log(path):
@@ -35,7 +39,9 @@ class Executable:
     def train(self, name, flags, limit, launcher=THREADS, ranks=1):
         """Trains; returns the records of the log, which is called `name`."""
         log = f"{name}.jsonl"
-        self.context.run(self.command(flags, log, launcher.words(ranks)), limit, self.environment(**launcher.variables))
+        done = self.context.run(self.command(flags, log, launcher.words(ranks)), limit, self.environment(**launcher.variables))
+        for line in FALLBACK.findall(done.out):
+            self.context.add_fallback(name, line)
         records = read_log(self.context.scratch(log))
         if not of(records, "end"):
             raise Failed(f"{name}: the log has no end")

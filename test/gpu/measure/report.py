@@ -10,6 +10,10 @@ def cut(line):
     return line if len(line) < WIDTH else line[:WIDTH - 2] + "…"
 
 
+def wrap(text):
+    return textwrap.wrap(text, WIDTH - 1, initial_indent="  ", subsequent_indent="    ")
+
+
 def table(results):
     bundle = results["bundle"]
     lines = [f"test/gpu/run, {results['date']}; ppopt {(bundle['commit'] or 'of no commit')[:12]}" + (", a tiny bundle" if bundle["tiny"] else "")
@@ -19,7 +23,9 @@ def table(results):
     for name, part in results["parts"].items():
         lines += ["", f"{name}: {PARTS[name].title}"]
         if part["reason"]:
-            lines += textwrap.wrap(f"{part['status']}: {part['reason']}", WIDTH - 1, initial_indent="  ", subsequent_indent="    ")
+            lines += wrap(f"{part['status']}: {part['reason']}")
+        for line, run in part["found"].get("fallbacks", {}).items():
+            lines += wrap(f"{run}: {line}")
         try:
             lines += ["  " + line if line else "" for line in load(name).lines(part["found"])]
         except Exception as error:  # whatever the part has found must not keep the rest from being printed
