@@ -6,7 +6,7 @@
 
 void mlir::pp::optimiseModule(llvm::Module &module,
                               llvm::TargetMachine &machine,
-                              StringRef pipeline) {
+                              llvm::StringRef pipeline) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;
