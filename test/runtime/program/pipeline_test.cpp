@@ -21,7 +21,6 @@ const Wrong wrongTransfers[] = {
      "plan.launch is 'threads', not one of ranks, local"},
     {"/transfers/0/to", "2", "transfers[0].to is 2, not in [0, 1]"},
     {"/transfers/0/bytes", "0", "transfers[0].bytes is 0, less than 1"},
-    {"/places/1/place", "0", "places[1].place is 0, out of order"},
     {"/transfers/1/gradient_of", "2",
      "transfers[1].gradient_of is 2, not in [0, 1]"},
     {"/transfers/0/from_stage", "2",
@@ -62,6 +61,7 @@ TEST_P(LocalErrors, NameTheField) {
 // recv, 15 send, 16, 17 wait; ...
 const Wrong wrongLocals[] = {
     {"/local", "", "local is missing"},
+    {"/places/1/place", "0", "places[1].place is 0, out of order"},
     {"/local/actions/8/place", "2",
      "local.actions[8].place is 2, not in [0, 1]"},
     {"/local/actions/9/do", "\"sum\"",
