@@ -92,7 +92,6 @@ LogicalResult PlaceWriter::addInputs() {
       continue;
     schema::PlaceInput held;
     held.input = number;
-    held.bytes = getBytes(input.getType()) / plan.getBatchParts();
     auto buffer = BufferAttr::get(input.getContext(), BufferKind::Input,
                                   input.getInputName());
     if (failed(find(buffer, input.getLoc(), held.address)))
@@ -213,11 +212,6 @@ LogicalResult PlaceWriter::addOwned(ArrayRef<ScheduleOp> schedules) {
         failed(find(BufferAttr::get(context, BufferKind::Inbox), plan.getLoc(),
                     owned.inboxes)))
       return failure();
-    int64_t largest = 0;
-    for (const schema::OwnedBucket &bucket : owned.buckets)
-      largest = std::max(largest, bucket.elements / plan.getTrainers() *
-                                      byteSize(bucket.gradientType));
-    owned.inboxBytes = llvm::alignTo(largest, getBufferAlignment(plan));
   }
   place.owned = std::move(owned);
   return success();

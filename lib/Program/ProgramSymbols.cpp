@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "schema/write.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -35,6 +36,14 @@ static void emitTaskTable(ModuleOp module, StringRef name,
   LLVM::ReturnOp::create(builder, loc, value);
 }
 
+static void emitNumber(ModuleOp module, const Twine &name, uint64_t number) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  LLVM::GlobalOp::create(builder, module.getLoc(), builder.getI64Type(),
+                         /*isConstant=*/true, LLVM::Linkage::External,
+                         name.str(),
+                         builder.getI64IntegerAttr(int64_t(number)));
+}
+
 static void emitBytes(ModuleOp module, StringRef name, StringRef bytes) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   Location loc = module.getLoc();
@@ -42,10 +51,7 @@ static void emitBytes(ModuleOp module, StringRef name, StringRef bytes) {
       builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size()),
       /*isConstant=*/true, LLVM::Linkage::External, name,
       builder.getStringAttr(bytes));
-  LLVM::GlobalOp::create(builder, loc, builder.getI64Type(),
-                         /*isConstant=*/true, LLVM::Linkage::External,
-                         (name + "_size").str(),
-                         builder.getI64IntegerAttr(bytes.size()));
+  emitNumber(module, name + "_size", bytes.size());
 }
 
 void pp::emitProgramSymbols(ModuleOp module, bool generates,
@@ -53,6 +59,9 @@ void pp::emitProgramSymbols(ModuleOp module, bool generates,
   emitTaskTable(module, generates ? "ppopt_generation_tasks" : "ppopt_tasks",
                 tasks);
   emitBytes(module, generates ? kGenerationJson : kTrainingJson, json);
+  emitNumber(module,
+             generates ? "ppopt_generation_checksum" : "ppopt_program_checksum",
+             llvm::xxh3_64bits(json));
 }
 
 void pp::emitBuffers(ModuleOp module) {

@@ -1,14 +1,15 @@
 //===- VerifyProgram.cpp - Checks the program that a module becomes -------===//
 //
-// The runtime refuses a document that contradicts itself, when a run starts.
-// Here such a program is not compiled.
+// The verifiers of the phases check that the program means what the model and
+// the plan mean. Here its document is read as a runtime reads it, when a run
+// starts: what that would refuse is not compiled.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Program/Passes.h"
 #include "ppopt/Program/Program.h"
 
-#include "check/contradiction.h"
+#include "program/why_refused.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -27,7 +28,7 @@ struct VerifyProgram : pp::impl::VerifyProgramBase<VerifyProgram> {
         buildProgram(getOperation(), PlanOptions());
     if (failed(program))
       return signalPassFailure();
-    std::string wrong = ::ppopt::runtime::findContradiction(*program);
+    std::string wrong = ::ppopt::runtime::whyRefused(*program);
     if (!wrong.empty()) {
       getOperation().emitError("the program's ")
           << wrong << ": a run of it would not start. This is a defect of "

@@ -32,7 +32,7 @@ public:
   AsynchronousLoop(const Job &job, const CompiledProgram &compiled,
                    comm::Transport *transport)
       : RankLoop(job, compiled, transport),
-        trainers_(runtime::trainersOf(program_.plan)),
+        trainers_(schema::trainersOf(program_.plan)),
         trainer_(runtime::trainerOf(program_.plan, rank_.index)),
         leaders_(runtime::membersLike(program_.plan, /*rank=*/0)),
         buckets_(rank_, settings_), steps_(trainers_, first_) {}

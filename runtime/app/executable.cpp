@@ -113,7 +113,7 @@ void Startup::prepare(const CompiledProgram &compiled,
                       const std::vector<std::string> &arguments,
                       const std::optional<comm::Launcher> &alone,
                       const comm::Transport *transport) {
-  program_ = runtime::readProgram(compiled.json);
+  program_ = runtime::readProgram(compiled.document);
   options_ = parseCommandLine(*program_, arguments);
   switch (options_->mode) {
   case Mode::Help:
@@ -126,7 +126,7 @@ void Startup::prepare(const CompiledProgram &compiled,
     text_ = describeProgram(*program_, arguments);
     return;
   case Mode::DescribeJson:
-    text_ = std::string(compiled.json) + "\n";
+    text_ = std::string(compiled.document.json) + "\n";
     return;
   case Mode::Needs:
     text_ = describeNeeds(*program_);

@@ -32,9 +32,10 @@ static std::string_view bytes(const char *data, const uint64_t *size) {
 
 int main(int argc, char **argv) {
   ppopt::train::CompiledProgram compiled{
-      {ppopt_program_json, ppopt_program_json_size},
+      {{ppopt_program_json, ppopt_program_json_size}, ppopt_program_checksum},
       ppopt_tasks,
-      {ppopt_generation_json, ppopt_generation_json_size},
+      {{ppopt_generation_json, ppopt_generation_json_size},
+       ppopt_generation_checksum},
       ppopt_generation_tasks,
       bytes(ppopt_buffers, &ppopt_buffers_size),
       {bytes(ppopt_ptx, &ppopt_ptx_size),

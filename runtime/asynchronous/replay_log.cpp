@@ -19,7 +19,7 @@ using runtime::Error;
 
 /// Followed by the version.
 constexpr std::string_view format = "ppopt run order ";
-constexpr int version = 2;
+constexpr int version = 3;
 constexpr std::string_view lastLine = "end";
 /// So that people can look at a file.
 constexpr size_t entriesPerLine = 16;

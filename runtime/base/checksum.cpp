@@ -1,4 +1,4 @@
-//===- checksum.cpp - Checksums of files ----------------------------------===//
+//===- checksum.cpp - Checksums of files and of memory --------------------===//
 
 #include "base/checksum.h"
 
@@ -9,6 +9,10 @@
 #include <fmt/format.h>
 
 namespace ppopt::train {
+
+uint64_t checksumOf(std::string_view bytes, uint64_t before) {
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), before);
+}
 
 struct Checksum::State {
   XXH3_state_t xxh3;

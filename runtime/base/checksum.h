@@ -1,4 +1,4 @@
-//===- checksum.h - Checksums of files ------------------------------------===//
+//===- checksum.h - Checksums of files and of memory ----------------------===//
 
 #ifndef PPOPT_RUNTIME_BASE_CHECKSUM_H
 #define PPOPT_RUNTIME_BASE_CHECKSUM_H
@@ -9,6 +9,10 @@
 #include <string_view>
 
 namespace ppopt::train {
+
+/// 64-bit XXH3, to see whether bytes that should be equal are. `before` is the
+/// checksum of what precedes them, if they arrive in pieces.
+uint64_t checksumOf(std::string_view bytes, uint64_t before = 0);
 
 /// 128-bit XXH3 of bytes that arrive in pieces (`xxhsum -H128` computes the
 /// same).

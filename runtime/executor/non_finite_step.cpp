@@ -226,9 +226,9 @@ void Search::lookAtTensors(const PlaceMemory &memory,
          memory, *held.gradient, parameter.gradientType);
   }
   for (const PlaceInput &held : memory.place.inputs) {
-    ElementType type = rank.program.inputs[held.input].type;
+    const schema::Input &input = rank.program.inputs[held.input];
     look(rank, found.input, held.input, memory.at(held.address),
-         held.bytes / byteSize(type), type);
+         input.bytesOf(rank.program.plan) / byteSize(input.type), input.type);
   }
   if (auto bad =
           find(rank, memory.at(memory.place.loss), 1, rank.program.lossType))

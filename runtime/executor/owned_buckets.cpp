@@ -11,7 +11,7 @@ namespace ppopt::runtime {
 
 OwnedBuckets::OwnedBuckets(ppopt_rank &rank, const StepSettings &settings)
     : rank(rank), settings(settings), owned(*rank.places.own.owned),
-      trainers(int(trainersOf(rank.program.plan))),
+      trainers(int(schema::trainersOf(rank.program.plan))),
       self(int(trainerOf(rank.program.plan, rank.index))) {
   for (const schema::OwnedBucket &bucket : owned.buckets) {
     int64_t elements = bucket.elements / trainers;
@@ -43,7 +43,7 @@ void *OwnedBuckets::master(int bucket) {
 
 void *OwnedBuckets::inbox(int trainer) {
   int64_t number = trainer < self ? trainer : trainer - 1;
-  return at(owned.inboxes) + number * owned.inboxBytes;
+  return at(owned.inboxes) + number * owned.inboxBytes(trainers);
 }
 
 /// The step that is computed meanwhile has its own state, arguments, memory and

@@ -2,8 +2,8 @@
 
 #include "executor/serving.h"
 
+#include "base/checksum.h"
 #include "base/error.h"
-#include "base/fast_hash.h"
 
 #include <algorithm>
 #include <cstring>
@@ -33,11 +33,11 @@ size_t mostOutgoing(const Shape &shape, size_t buckets) {
          size_t(shape.ranks()) * 3 + 3;
 }
 
-/// Returns a hash that is not 0, which a record has for one that is not known.
+/// Returns a checksum that is not 0, which a record has for one that is not
+/// known.
 uint64_t digestOf(const void *data, size_t bytes) {
-  uint64_t hash = train::addBytes(
-      train::kHashOfNothing, static_cast<const char *>(data), int64_t(bytes));
-  return hash == 0 ? 1 : hash;
+  uint64_t sum = train::checksumOf({static_cast<const char *>(data), bytes});
+  return sum == 0 ? 1 : sum;
 }
 
 } // namespace

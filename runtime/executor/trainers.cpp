@@ -6,10 +6,6 @@
 
 namespace ppopt::runtime {
 
-int64_t trainersOf(const schema::Plan &plan) {
-  return plan.axisSize(geometry::batchAxis);
-}
-
 int64_t trainerOf(const schema::Plan &plan, int64_t rank) {
   return plan.coordinate(rank, geometry::batchAxis);
 }
@@ -25,7 +21,7 @@ std::vector<int> membersOf(const schema::Plan &plan, int64_t trainer) {
 std::vector<int> membersLike(const schema::Plan &plan, int64_t rank) {
   std::vector<int> own = membersOf(plan, trainerOf(plan, rank)), ranks;
   auto number = std::find(own.begin(), own.end(), int(rank)) - own.begin();
-  for (int64_t trainer = 0; trainer < trainersOf(plan); ++trainer)
+  for (int64_t trainer = 0; trainer < schema::trainersOf(plan); ++trainer)
     ranks.push_back(membersOf(plan, trainer)[size_t(number)]);
   return ranks;
 }
@@ -33,8 +29,8 @@ std::vector<int> membersLike(const schema::Plan &plan, int64_t rank) {
 asynchronous::Shape shapeOf(const schema::Program &program) {
   const schema::Plan &plan = program.plan;
   asynchronous::Shape shape;
-  shape.trainers = int(trainersOf(plan));
-  shape.members = int(plan.ranks() / trainersOf(plan));
+  shape.trainers = int(schema::trainersOf(plan));
+  shape.members = int(plan.ranks() / schema::trainersOf(plan));
   if (plan.sync == schema::Sync::stale)
     shape.bound = plan.bound;
   for (int rank : ranksOf(plan))
@@ -44,7 +40,7 @@ asynchronous::Shape shapeOf(const schema::Program &program) {
 
 std::vector<int> ranksOf(const schema::Plan &plan) {
   std::vector<int> ranks;
-  for (int64_t trainer = 0; trainer < trainersOf(plan); ++trainer)
+  for (int64_t trainer = 0; trainer < schema::trainersOf(plan); ++trainer)
     for (int rank : membersOf(plan, trainer))
       ranks.push_back(rank);
   return ranks;

@@ -17,7 +17,6 @@
 
 namespace ppopt::runtime {
 
-int64_t trainersOf(const schema::Plan &plan);
 int64_t trainerOf(const schema::Plan &plan, int64_t rank);
 
 /// Returns the ranks of a trainer, in order.

@@ -27,8 +27,8 @@ using runtime::Generation;
 using runtime::Parameter;
 using runtime::Program;
 
-Program parseProgram(std::string_view json) {
-  runtime::GenerationDocument document = runtime::readGeneration(json);
+Program parseProgram(const runtime::StoredDocument &stored) {
+  runtime::GenerationDocument document = runtime::readGeneration(stored);
   if (!document.program)
     throw Error("--generate: {}", document.refused);
   return std::move(*document.program);
@@ -92,7 +92,7 @@ std::vector<int32_t> encodePrompt(const Tokenizer &tokenizer,
 
 GenerationJob::GenerationJob(const CompiledProgram &compiled,
                              const Program &trained, const Options &options)
-    : program(parseProgram(compiled.generationJson)),
+    : program(parseProgram(compiled.generationDocument)),
       tasks(compiled.generationTasks), code(compiled.generationCode),
       tokenizer(openTokenizer(options, program.generation->vocabulary)),
       prompt(encodePrompt(*tokenizer, options.prompt, *program.generation)),

@@ -2,8 +2,8 @@
 
 #include "observe/replica_check.h"
 
+#include "base/checksum.h"
 #include "base/error.h"
-#include "base/fast_hash.h"
 #include "device/host_access.h"
 #include "executor/messages.h"
 
@@ -21,12 +21,11 @@ namespace {
 /// Returns a hash of what a rank has, and of what `hash` is of.
 uint64_t hashElements(const ppopt_rank &rank,
                       const runtime::PlaceMemory &memory,
-                      const schema::HeldElements &held,
-                      uint64_t hash = kHashOfNothing) {
+                      const schema::HeldElements &held, uint64_t hash = 0) {
   device::readPieces(*rank.device, rank.compute, memory.at(held.address),
                      held.bytes(),
                      [&](const char *piece, int64_t, int64_t size) {
-                       hash = addBytes(hash, piece, size);
+                       hash = checksumOf({piece, size_t(size)}, hash);
                      });
   return hash;
 }
@@ -134,7 +133,7 @@ void ReplicaCheck::hashOwn() {
       own_[indexOf(holder, Part::Value, held.parameter)] =
           hashElements(rank_, *memory, held.value);
       uint64_t &hash = own_[indexOf(holder, Part::States, held.parameter)];
-      hash = kHashOfNothing;
+      hash = 0;
       for (const schema::HeldElements &state : held.states)
         hash = hashElements(rank_, *memory, state, hash);
     }

@@ -5,16 +5,17 @@
 
 #include "device/device_options.h"
 #include "ppopt/runtime.h"
+#include "program/program.h"
 
 #include <string_view>
 
 namespace ppopt::train {
 
 struct CompiledProgram {
-  std::string_view json;
+  runtime::StoredDocument document;
   const ppopt_task_fn *tasks;
   /// The generation program, or why there is none.
-  std::string_view generationJson;
+  runtime::StoredDocument generationDocument;
   const ppopt_task_fn *generationTasks;
   std::string_view buffers; ///< the bytes of persistent buffers
   // For GPUs; empty in programs for CPUs.

@@ -2,9 +2,14 @@
 
 #include "program/program.h"
 
-#include "check/check_program.h"
+#include "base/checksum.h"
 #include "ppopt/runtime.h"
+#include "program/number_operations.h"
 #include "program/read_fields.h"
+#include "program/why_refused.h"
+#include "schema/write.h"
+
+#include <algorithm>
 
 namespace ppopt::runtime {
 
@@ -31,7 +36,7 @@ void checkVersion(const Json &document) {
       f("abi", self.abi, "the version");
     }
   } version;
-  readValue(document, Path(), version, {});
+  readValue(document, Path(), version, schema::anyInteger);
   if (version.abi != PPOPT_ABI_VERSION)
     throw Error("program: abi is {}, and this runtime has {}: compile the "
                 "model again with the ppopt that the runtime belongs to",
@@ -46,16 +51,58 @@ void checkTarget(const std::string &name, const Path &root) {
                         "', and this runtime has only cpu and cuda");
 }
 
-Program readDocument(const Json &document) {
+/// Checks that places are found by number, and parameters on their places.
+void checkPlaces(const Program &program, const Path &list) {
+  for (size_t i = 0; i < program.places.size(); ++i) {
+    const Place &place = program.places[i];
+    Path path = list[i];
+    if (place.place != int64_t(i))
+      path["place"].fail(fmt::format("is {}, out of order", place.place));
+    if (place.owned.has_value() != program.plan.isAsynchronous())
+      path["owned"].fail(place.owned ? "is there, and the plan's sync is step"
+                                     : "is missing");
+    for (size_t j = 0; j < program.parameters.size(); ++j) {
+      const std::vector<int64_t> &places = program.parameters[j].places;
+      bool isHeld = place.find(int64_t(j)) != nullptr;
+      if (isHeld != (std::count(places.begin(), places.end(), i) > 0))
+        path.fail(fmt::format("{} parameter '{}', and its list of places says "
+                              "otherwise",
+                              isHeld ? "holds" : "does not hold",
+                              program.parameters[j].name));
+    }
+  }
+}
+
+Program readDocument(const Json &document, const Path &root = {}) {
   Program program;
-  Path root;
-  readValue(document, root, program, {});
-  checkProgram(program, root);
+  readValue(document, root, program, {}, {&program});
   checkTarget(program.plan.target.name, root);
+  checkPlaces(program, root["places"]);
+  bool isLocal = program.plan.launch == schema::Launch::local;
+  if (isLocal != program.local.has_value())
+    root["local"].fail(isLocal ? "is missing"
+                               : "is there, and the plan's launch is ranks");
+  numberOperations(program, root);
   return program;
 }
 
+/// Returns the JSON.
+std::string_view openDocument(const StoredDocument &document) {
+  if (train::checksumOf(document.json) != document.checksum)
+    throw Error("program: it is not what the compiler wrote: the executable is "
+                "damaged, or was changed by hand: compile it again");
+  return document.json;
+}
+
 } // namespace
+
+Program readProgram(const StoredDocument &document) {
+  return readProgram(openDocument(document));
+}
+
+GenerationDocument readGeneration(const StoredDocument &document) {
+  return readGeneration(openDocument(document));
+}
 
 Program readProgram(std::string_view json) {
   Json document = parseJson(json);
@@ -77,6 +124,16 @@ GenerationDocument readGeneration(std::string_view json) {
   if (!read.program->generation)
     Path()["generation"].fail("is missing");
   return read;
+}
+
+std::string whyRefused(const Program &program) {
+  try {
+    readDocument(parseJson(schema::writeProgram(program)),
+                 Path(nullptr, nullptr));
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "";
 }
 
 } // namespace ppopt::runtime

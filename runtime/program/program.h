@@ -1,10 +1,11 @@
 //===- program.h - Reads the programs of an executable --------------------===//
 //
 // The JSON document of an executable (docs/program.md), read once at start into
-// the structs of the schema. What is missing, of the wrong type, out of range
-// or contradicts itself throws an `Error` that names its path ("program:
-// parameters[3].init.std: ..."). Unknown fields are ignored; "abi" decides
-// compatibility.
+// the structs of the schema. What is missing, of the wrong type or beyond the
+// limits that protect memory throws an `Error` that names its path ("program:
+// parameters[3].init.std: ..."). That a program means what the model and the
+// plan mean, its compiler has checked. Unknown fields are ignored; "abi"
+// decides compatibility.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,9 +61,16 @@ struct PlaceAddress {
   Address address;
 };
 
-/// Reads and checks the document. Throws Error. Checks everything that the
-/// runtime relies on: offsets are aligned and inside their arena, indices and
-/// ids exist, and starts and waits match one to one.
+/// A document in an executable.
+struct StoredDocument {
+  std::string_view json;
+  uint64_t checksum; ///< 64-bit XXH3 of it
+};
+
+/// Reads the document. Throws Error. Offsets are aligned and inside their
+/// arena, indices exist, and each wait has a start.
+Program readProgram(const StoredDocument &document);
+/// Without a checksum.
 Program readProgram(std::string_view json);
 
 /// The second document of an executable: a program that generates, or the
@@ -73,6 +81,7 @@ struct GenerationDocument {
 };
 
 /// Throws Error, as readProgram does.
+GenerationDocument readGeneration(const StoredDocument &document);
 GenerationDocument readGeneration(std::string_view json);
 
 } // namespace ppopt::runtime

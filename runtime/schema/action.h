@@ -42,8 +42,8 @@ struct DeadRange {
   int64_t bytes = 0;
 
   template <typename V, typename T> static void visit(V &f, T &self) {
-    f("offset", self.begin, "where it begins");
     f("bytes", self.bytes, "its size");
+    f("offset", self.begin, "where it begins", memory(self.bytes, 1));
   }
 };
 
@@ -105,7 +105,8 @@ struct Action {
     f.optional(
         "place", self.place,
         "in `local` only: the place that does it, whose arena the offsets "
-        "mean");
+        "mean",
+        arena());
     of(ActionKind::run, "`run`: calls the task",
        [](auto &g, T &run) { visitRun(g, run); });
     of(ActionKind::zero, "`zero`: fills with zeros",
@@ -135,15 +136,15 @@ struct Action {
 
 private:
   template <typename V, typename T> static void visitRun(V &f, T &self) {
-    f("task", self.task, "index of `tasks`");
-    f("microbatch", self.microbatch, "its number");
+    f("task", self.task, "index of `tasks`", indexOf(List::tasks));
+    f("microbatch", self.microbatch, "its number", indexOf(List::microbatches));
     f("args", self.arguments, "where each operand of the task lies");
-    f("temps", self.temporaries, "where its temporaries lie");
+    f("temps", self.temporaries, "where its temporaries lie", memory(0));
   }
 
   template <typename V, typename T> static void visitZero(V &f, T &self) {
-    f("offset", self.address, "of the range");
     f("bytes", self.bytes, "its size");
+    f("offset", self.address, "of the range", memory(self.bytes, 1));
   }
 
   template <typename V, typename T> static void visitStart(V &f, T &self) {
@@ -153,7 +154,6 @@ private:
       "an ordered queue: starts on one channel happen in the same order on all "
       "ranks of its group",
       Limits{0, INT32_MAX});
-    f("offset", self.address, "of the buffer, which it works on in place");
     f.when(!isTransfer(self.op), "a collective",
            [&](auto &g) { visitCollective(g, self); });
     f.when(isTransfer(self.op), "a transfer",
@@ -163,30 +163,37 @@ private:
   template <typename V, typename T> static void visitCollective(V &f, T &self) {
     f("axes", self.axes, "its group: the ranks that differ in these axes only");
     f.optional("among", self.among,
-               "coordinates on `pp`: only ranks of these places");
+               "coordinates on `pp`: only ranks of these places",
+               indexOf(List::places));
     f("elements", self.elements,
       "of the whole buffer. Member p of n owns chunk p "
       "(runtime/geometry): what a reduce-scatter leaves there, and what an "
       "all-gather takes from there",
-      Limits{1, int64_t{1} << 56});
-    f("type", self.type, "of its elements");
+      atLeast(1));
+    f("type", self.type, "of its elements", ofSums);
+    f("offset", self.address, "of the buffer, which it works on in place",
+      memory(self.elements * byteSize(self.type), byteSize(self.type)));
     f.nested("scratch",
              "a receive buffer of ceil(elements/n) elements; in `local` none",
              [&](auto &g) {
+               g("bytes", self.scratchBytes, "its size");
                g("offset", self.scratch,
                  "in region `communication` or, if no task runs until the "
-                 "wait, in memory of activations that nobody reads then");
-               g("bytes", self.scratchBytes, "its size");
+                 "wait, in memory of activations that nobody reads then",
+                 memory(self.scratchBytes, byteSize(self.type)));
              });
   }
 
   template <typename V, typename T> static void visitTransfer(V &f, T &self) {
-    f("transfer", self.transfer, "index of `transfers`");
-    f("microbatch", self.microbatch, "its number");
+    f("transfer", self.transfer, "index of `transfers`",
+      indexOf(List::transfers));
+    f("microbatch", self.microbatch, "its number", indexOf(List::microbatches));
     f("peer", self.peer,
       "the place at the other end: of its ranks the one with this rank's other "
-      "coordinates");
+      "coordinates",
+      indexOf(List::places));
     f("bytes", self.bytes, "of the value");
+    f("offset", self.address, "where it lies", memory(self.bytes));
   }
 };
 

@@ -3,7 +3,7 @@
 #ifndef PPOPT_RUNTIME_SCHEMA_ADDRESS_H
 #define PPOPT_RUNTIME_SCHEMA_ADDRESS_H
 
-#include "schema/fields.h"
+#include "schema/bounds.h"
 
 #include <cstdint>
 #include <string>
@@ -20,7 +20,8 @@ struct AxisStride {
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("axis", self.axis, "an axis of the mesh");
-    f("stride", self.stride, "bytes from one coordinate to the next", positive);
+    f("stride", self.stride, "bytes from one coordinate to the next",
+      Limits{1, INT64_MAX / (2 * mostRanks)});
   }
 };
 

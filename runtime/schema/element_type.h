@@ -4,6 +4,7 @@
 #define PPOPT_RUNTIME_SCHEMA_ELEMENT_TYPE_H
 
 #include "ppopt/matmul.h"
+#include "schema/bounds.h"
 #include "schema/enums.h"
 
 #include <cstdint>
@@ -16,6 +17,15 @@ template <> struct Words<ElementType> {
   static constexpr const char *words[] = {"f32", "f64", "bf16",
                                           "i32", "i64", "i1"};
 };
+
+// Which a field may have.
+inline constexpr Bounds ofSums =
+    oneOf(ElementType::f32, ElementType::f64, ElementType::bf16,
+          ElementType::i32, ElementType::i64);
+inline constexpr Bounds ofScalars = oneOf(ElementType::f32, ElementType::f64,
+                                          ElementType::i32, ElementType::i64);
+inline constexpr Bounds ofFloats = oneOf(ElementType::f32, ElementType::f64);
+inline constexpr Bounds ofIds = oneOf(ElementType::i32, ElementType::i64);
 
 template <> struct Words<MatmulType> {
   static constexpr const char *words[] = {"f32", "f64", "bf16"};

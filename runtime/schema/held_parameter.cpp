@@ -59,12 +59,4 @@ HeldParameter findHeld(const PlaceParameter &held, const Parameter &parameter,
   return found;
 }
 
-int64_t mostElements(const PlaceParameter &held, ShardOf tensors,
-                     const Parameter &parameter, const Plan &plan) {
-  return held.shards(tensors)
-             ? geometry::largestChunk(held.shard->elements,
-                                      plan.getMesh().size(held.shard->group()))
-             : parameter.elements();
-}
-
 } // namespace ppopt::schema

@@ -50,10 +50,6 @@ struct HeldParameter {
 HeldParameter findHeld(const PlaceParameter &held, const Parameter &parameter,
                        const Plan &plan, int64_t meshRank);
 
-/// Returns the most elements that a rank has of what `tensors` names.
-int64_t mostElements(const PlaceParameter &held, ShardOf tensors,
-                     const Parameter &parameter, const Plan &plan);
-
 } // namespace ppopt::schema
 
 #endif // PPOPT_RUNTIME_SCHEMA_HELD_PARAMETER_H

@@ -3,6 +3,7 @@
 #ifndef PPOPT_RUNTIME_SCHEMA_PLACE_H
 #define PPOPT_RUNTIME_SCHEMA_PLACE_H
 
+#include "ppopt/runtime.h"
 #include "schema/action.h"
 
 #include <cstdint>
@@ -50,7 +51,7 @@ struct PlaceCount {
   Address address;
 
   template <typename V, typename T> static void visit(V &f, T &self) {
-    f("offset", self.address, "of the count");
+    f("offset", self.address, "of the count", memory(8, 8));
   }
 };
 
@@ -61,8 +62,9 @@ struct PlaceCheck {
   Address address;
 
   template <typename V, typename T> static void visit(V &f, T &self) {
-    f("check", self.check, "index of the program's `checks`");
-    f("offset", self.address, "an i64, which the actions zero");
+    f("check", self.check, "index of the program's `checks`",
+      indexOf(List::checks));
+    f("offset", self.address, "an i64, which the actions zero", memory(8, 8));
   }
 };
 
@@ -70,13 +72,15 @@ struct PlaceInput {
   static constexpr const char *title = "Input of a place";
   int64_t input = 0; ///< index of Program::inputs
   Address address;
-  int64_t bytes = 0; ///< the rows of one rank
 
   template <typename V, typename T> static void visit(V &f, T &self) {
-    f("input", self.input, "index of the program's `inputs`");
+    f("input", self.input, "index of the program's `inputs`",
+      indexOf(List::inputs));
     f("offset", self.address,
-      "of one rank's rows: all microbatches, contiguous");
-    f("bytes", self.bytes, "of these rows");
+      "of one rank's rows: all microbatches, contiguous",
+      [&](const auto &program) {
+        return memory(program.inputs[self.input].bytesOf(program.plan));
+      });
   }
 };
 
@@ -118,10 +122,12 @@ struct Shard {
       "the group: ranks that differ in these axes only. Its member p has chunk "
       "p of the bucket (runtime/geometry)");
     f.optional("among", self.among,
-               "coordinates on `pp`: only ranks of these places");
+               "coordinates on `pp`: only ranks of these places",
+               indexOf(List::places));
     f("elements", self.elements, "of the bucket that holds the parameter",
-      Limits{1, int64_t{1} << 56});
-    f("first", self.first, "the parameter's first element in the bucket");
+      atLeast(1));
+    f("first", self.first, "the parameter's first element in the bucket",
+      Limits{0, self.elements - 1});
   }
 };
 
@@ -146,17 +152,23 @@ struct PlaceParameter {
   geometry::Group holders(ShardOf tensors) const {
     return shards(tensors) ? shard->group() : geometry::Group{};
   }
+  /// Returns the memory of the rank that has most of what `tensors` names.
+  template <typename P>
+  Bounds memoryOf(ShardOf tensors, const P &program) const {
+    const auto &whole = program.parameters[parameter];
+    int64_t elements =
+        shards(tensors)
+            ? geometry::largestChunk(
+                  shard->elements, program.plan.getMesh().size(shard->group()))
+            : whole.elements();
+    return memory(elements * byteSize(tensors == ShardOf::gradients
+                                          ? whole.gradientType
+                                          : whole.type));
+  }
 
   template <typename V, typename T> static void visit(V &f, T &self) {
-    f("parameter", self.parameter, "index of the program's `parameters`");
-    f("offset", self.address,
-      "of its elements, which are contiguous; of the chunk, if a `shard` is of "
-      "`parameters`");
-    f("gradient", self.gradient,
-      "offset of its gradient; null for one without (frozen, or cannot learn): "
-      "then nothing updates it. Of the chunk, if a `shard` is of `gradients` "
-      "or `parameters` and there is no `working`");
-    f("states", self.states, "those of the optimizer");
+    f("parameter", self.parameter, "index of the program's `parameters`",
+      indexOf(List::parameters));
     f.optional("shard", self.shard,
                "if each rank has a part: which, and of what. The `offset` of "
                "what is sharded is that of the rank's chunk of the bucket. "
@@ -164,7 +176,27 @@ struct PlaceParameter {
     f.optional("working", self.working,
                "with `sync` stale or async: offset of the whole parameter, "
                "which tasks read. `offset` is then that of the chunk that the "
-               "rank owns, and `gradient` that of the whole gradient");
+               "rank owns, and `gradient` that of the whole gradient",
+               [&](const auto &program) {
+                 return memory(program.parameters[self.parameter].bytes());
+               });
+    f("offset", self.address,
+      "of its elements, which are contiguous; of the chunk, if a `shard` is of "
+      "`parameters`",
+      [&](const auto &program) {
+        return self.memoryOf(ShardOf::parameters, program);
+      });
+    f("gradient", self.gradient,
+      "offset of its gradient; null for one without (frozen, or cannot learn): "
+      "then nothing updates it. Of the chunk, if a `shard` is of `gradients` "
+      "or `parameters` and there is no `working`",
+      [&](const auto &program) {
+        return self.memoryOf(ShardOf::gradients, program);
+      });
+    f("states", self.states, "those of the optimizer",
+      [&](const auto &program) {
+        return self.memoryOf(ShardOf::states, program);
+      });
   }
 };
 
@@ -183,38 +215,52 @@ struct OwnedBucket {
   Address temporaries;
 
   template <typename V, typename T> static void visit(V &f, T &self) {
-    f("elements", self.elements, "of all chunks, which are equal",
-      Limits{1, int64_t{1} << 56});
+    f("elements", self.elements, "of all chunks, which are equal", atLeast(1));
     f("type", self.type, "of its parameters");
     f("gradient_type", self.gradientType, "of its gradients");
-    f("working", self.working, "offset of the parameters that tasks read");
-    f("gradients", self.gradients, "offset of the gradients of a step");
-    f("master", self.master, "offset of the rank's chunk of the parameters");
-    f("task", self.task, "index of `tasks`: updates the chunk");
+    f("working", self.working, "offset of the parameters that tasks read",
+      memory(self.elements * byteSize(self.type)));
+    f("gradients", self.gradients, "offset of the gradients of a step",
+      memory(self.elements * byteSize(self.gradientType)));
+    f("master", self.master, "offset of the rank's chunk of the parameters",
+      [&](const auto &program) {
+        return memory(self.elements / trainersOf(program.plan) *
+                      byteSize(self.type));
+      });
+    f("task", self.task, "index of `tasks`: updates the chunk",
+      indexOf(List::tasks));
     f("args", self.arguments, "where each operand of the task lies");
     f("gradient_arg", self.gradientArgument,
       "index of `args`: the rank's own gradient of the chunk, in place of "
-      "which an update gets what arrived");
-    f("temps", self.temporaries, "where its temporaries lie");
+      "which an update gets what arrived",
+      Limits{0, int64_t(self.arguments.size()) - 1});
+    f("temps", self.temporaries, "where its temporaries lie", memory(0));
   }
 };
 
 /// What a rank of asynchronous training has as an owner (docs/asynchronous.md).
 struct Owned {
   static constexpr const char *title = "What a rank owns";
-  Address stepState;      ///< a ppopt_step_state, which updates read
-  Address inboxes;        ///< of the other trainers, in their order
-  int64_t inboxBytes = 0; ///< from one to the next
+  Address stepState; ///< a ppopt_step_state, which updates read
+  Address inboxes;   ///< of the other trainers, in their order
   std::vector<OwnedBucket> buckets;
+
+  /// Returns the bytes from one inbox to the next.
+  int64_t inboxBytes(int64_t trainers) const;
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("step_state", self.stepState,
-      "offset of the `ppopt_step_state` that updates read");
+      "offset of the `ppopt_step_state` that updates read",
+      memory(sizeof(ppopt_step_state)));
+    f("buckets", self.buckets, "those of the place");
     f("inboxes", self.inboxes,
       "offset of the memory for gradients of the other trainers, in the order "
-      "of their coordinates on `dp`");
-    f("inbox_bytes", self.inboxBytes, "from one to the next");
-    f("buckets", self.buckets, "those of the place");
+      "of their coordinates on `dp`: the largest chunk of a bucket for each, "
+      "up to the next multiple of 64 bytes",
+      [&](const auto &program) {
+        int64_t trainers = trainersOf(program.plan);
+        return memory(times(trainers - 1, self.inboxBytes(trainers)));
+      });
   }
 };
 
@@ -225,7 +271,8 @@ struct Predicted {
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("launches", self.launches, "of kernels and library matmuls");
-    f("flops", self.flops, "of matmuls, library calls and those in kernels");
+    f("flops", self.flops, "of matmuls, library calls and those in kernels",
+      anyCount);
     f("bytes_sent", self.bytesSent,
       "with the built-in collectives. If a collective's elements do not divide "
       "by its ranks, those of other ranks differ by the uneven chunks, which "
@@ -254,7 +301,7 @@ struct Place {
   const PlaceParameter *find(int64_t parameter) const;
 
   template <typename V, typename T> static void visit(V &f, T &self) {
-    f("place", self.place, "its number");
+    f("place", self.place, "its number", arena());
     f.nested("arena",
              "the memory of each of its ranks, filled with zeros "
              "before parameters are initialized",
@@ -266,17 +313,26 @@ struct Place {
     f.nested("step_state",
              "the `ppopt_step_state`, and after it one `ppopt_key` for each "
              "microbatch",
-             [&](auto &g) { g("offset", self.stepState, "where it lies"); });
+             [&](auto &g) {
+               g("offset", self.stepState, "where it lies",
+                 [](const auto &program) {
+                   return memory(PPOPT_KEY_OFFSET(program.plan.microbatches));
+                 });
+             });
     f.nested("loss",
              "one element. The actions zero it, tasks add to it, and an "
              "all-reduce makes it global. After the last action it is the loss "
              "of the global batch, or of the evaluation, on every rank",
-             [&](auto &g) { g("offset", self.loss, "where it lies"); });
+             [&](auto &g) {
+               g("offset", self.loss, "where it lies", memory(8, 8));
+             });
     f("norm", self.norm,
       "offset of one f64. After the last action of a step it is the sum of "
       "squares of all gradients, each parameter counted once, on every rank; "
-      "null if nothing learns");
-    f("counts", self.counts, "one per count of the program, in their order");
+      "null if nothing learns",
+      memory(8, 8));
+    f("counts", self.counts, "one per count of the program, in their order",
+      asLongAs(List::counts));
     f("checks", self.checks, "those of the place's tasks");
     f("inputs", self.inputs, "those that the place reads");
     f("parameters", self.parameters, "those that the place holds");

@@ -90,12 +90,12 @@ template <typename Change> class AddressVisitor {
 public:
   explicit AddressVisitor(const Change &change) : change(change) {}
 
-  template <typename T>
-  void operator()(const char *, T &value, const char *, Limits = {}) {
+  template <typename T, typename... B>
+  void operator()(const char *, T &value, const char *, const B &...) {
     visit(value);
   }
-  template <typename T>
-  void optional(const char *, T &value, const char *, Limits = {}) {
+  template <typename T, typename... B>
+  void optional(const char *, T &value, const char *, const B &...) {
     visit(value);
   }
   template <typename Declare>
@@ -145,17 +145,14 @@ void resolve(LocalActions &local, const Plan &plan, int64_t rank) {
   resolveFields(local, plan, rank);
 }
 
+int64_t trainersOf(const Plan &plan) {
+  return plan.axisSize(geometry::batchAxis);
+}
+
 int64_t offsetOn(const Address &address, const Plan &plan, int64_t rank) {
   int64_t offset = address.base;
   for (const AxisStride &each : address.strides)
     offset += plan.coordinate(rank, each.axis) * each.stride;
-  return offset;
-}
-
-int64_t greatestOffset(const Address &address, const Plan &plan) {
-  int64_t offset = address.base;
-  for (const AxisStride &each : address.strides)
-    offset += (plan.axisSize(each.axis) - 1) * each.stride;
   return offset;
 }
 
@@ -196,6 +193,14 @@ const PlaceParameter *Place::find(int64_t parameter) const {
       parameters.begin(), parameters.end(),
       [&](const PlaceParameter &held) { return held.parameter == parameter; });
   return found == parameters.end() ? nullptr : &*found;
+}
+
+int64_t Owned::inboxBytes(int64_t trainers) const {
+  int64_t largest = 0;
+  for (const OwnedBucket &bucket : buckets)
+    largest = std::max(largest, bucket.elements / trainers *
+                                    byteSize(bucket.gradientType));
+  return (largest + PPOPT_ALIGNMENT - 1) / PPOPT_ALIGNMENT * PPOPT_ALIGNMENT;
 }
 
 const Place &Program::placeOf(int64_t rank) const {

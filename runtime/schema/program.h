@@ -25,14 +25,8 @@ namespace ppopt::schema {
 
 /// A buffer that the runtime writes or reads between runs.
 struct TypedBuffer {
-  static constexpr const char *title = "Buffer";
   Address address;
   ElementType type = ElementType::f32;
-
-  template <typename V, typename T> static void visit(V &f, T &self) {
-    f("offset", self.address, "where it lies");
-    f("type", self.type, "of its elements");
-  }
 };
 
 struct Cache {
@@ -43,8 +37,8 @@ struct Cache {
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("name", self.name, "its name");
-    f("offset", self.address, "where it lies");
-    f("bytes", self.bytes, "its size", positive);
+    f("bytes", self.bytes, "its size", atLeast(1));
+    f("offset", self.address, "where it lies", memory(self.bytes));
   }
 };
 
@@ -63,13 +57,23 @@ struct Generation {
       Limits{1, int64_t{1} << 40});
     f("context", self.context, "positions are less",
       Limits{1, int64_t{1} << 40});
-    f("token", self.token,
-      "one element (i32 or i64): the program's input 0, written before a run "
-      "and not changed by it");
-    f("position", self.position, "one i64: its input 1, likewise");
-    f("logits", self.logits,
-      "`vocabulary` elements (f32 or f64): the scores of the token at position "
-      "+ 1");
+    auto buffer = [&](const char *name, auto &buffer, const char *meaning,
+                      int64_t elements, const Bounds &types) {
+      f.nested(name, meaning, [&](auto &g) {
+        g("type", buffer.type, "of its elements", types);
+        g("offset", buffer.address, "where it lies",
+          memory(elements * byteSize(buffer.type)));
+      });
+    };
+    buffer("token", self.token,
+           "one element: the program's input 0, written before a run and not "
+           "changed by it",
+           1, ofIds);
+    buffer("position", self.position, "one element: its input 1, likewise", 1,
+           oneOf(ElementType::i64));
+    buffer("logits", self.logits,
+           "`vocabulary` elements: the scores of the token at position + 1",
+           self.vocabulary, ofFloats);
     f("caches", self.caches,
       "what earlier positions left. A run reads nothing of positions after its "
       "own, so a new text clears nothing");
@@ -132,8 +136,9 @@ struct Program {
     f.optional("buffers", self.buffers,
                "tensors that `--export` writes beside the parameters; the "
                "executable has their elements");
-    f.nested("loss", "of the model",
-             [&](auto &g) { g("type", self.lossType, "f32 or f64"); });
+    f.nested("loss", "of the model", [&](auto &g) {
+      g("type", self.lossType, "of its one element", ofFloats);
+    });
     f("counts", self.counts,
       "scalars that prologue tasks compute from inputs alone (counted "
       "targets). They are global after the prologue's all-reduce, on every "
@@ -155,7 +160,8 @@ struct Program {
       "before its task ends");
     f("places", self.places,
       "one entry per coordinate on the mesh's axis `pp` (one, if it has none). "
-      "All ranks of a place have the same arena and run the same actions");
+      "All ranks of a place have the same arena and run the same actions",
+      asLongAs(List::places));
     f.optional("local", self.local,
                "with launch `local`: the actions of all places, in program "
                "order");
@@ -164,6 +170,14 @@ struct Program {
   }
 };
 
+// Why the fields of a struct do not fit together; empty if they do.
+std::string whyUnfit(const Plan &plan);
+std::string whyUnfit(const Input &input);
+std::string whyUnfit(const Parameter &parameter);
+template <typename T> std::string whyUnfit(const T &) { return ""; }
+
+/// Returns the ranks along the batch's axis, which train asynchronously.
+int64_t trainersOf(const Plan &plan);
 /// Returns the offset of an address on a rank of the plan.
 int64_t offsetOn(const Address &address, const Plan &plan, int64_t rank);
 /// Replaces every address by its offset on a rank of the plan.
@@ -175,8 +189,6 @@ geometry::Tile tileOf(const Parameter &parameter, const Plan &plan,
 /// Returns the rank of the mesh that a rank of the plan is for a place whose
 /// memory it has: itself, or the place's only one if the launch is local.
 int64_t meshRankOn(int64_t place, const Plan &plan, int64_t rank);
-/// Returns the greatest offset of an address on any rank of the plan.
-int64_t greatestOffset(const Address &address, const Plan &plan);
 
 } // namespace ppopt::schema
 

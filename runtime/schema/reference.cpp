@@ -34,15 +34,15 @@ private:
   public:
     explicit FieldLister(Reference &reference) : reference(reference) {}
 
-    template <typename T>
+    template <typename T, typename... B>
     void operator()(const char *name, const T &, const char *meaning,
-                    Limits = {}) {
-      add(name, describe<T>(), meaning);
+                    const B &...bounds) {
+      add(name, describe<T>(wordsOf(bounds...)), meaning);
     }
-    template <typename T>
+    template <typename T, typename... B>
     void optional(const char *name, const T &, const char *meaning,
-                  Limits = {}) {
-      add(name, describe<T>() + ", may be absent", meaning);
+                  const B &...bounds) {
+      add(name, describe<T>(wordsOf(bounds...)) + ", may be absent", meaning);
     }
     template <typename Declare>
     void nested(const char *name, const char *meaning, const Declare &declare) {
@@ -70,8 +70,14 @@ private:
       reference.text += indent + "- " + item + "\n";
     }
 
+    static uint64_t wordsOf() { return Bounds().words; }
+    static uint64_t wordsOf(const Bounds &bounds) { return bounds.words; }
+    template <typename T> static uint64_t wordsOf(const T &) {
+      return Bounds().words;
+    }
+
     /// Describes a type, and remembers the structs in it.
-    template <typename T> std::string describe() {
+    template <typename T> std::string describe(uint64_t words) {
       constexpr Shape shape = shapeOf<T>();
       if constexpr (shape == Shape::boolean)
         return "true or false";
@@ -82,11 +88,11 @@ private:
       else if constexpr (shape == Shape::text)
         return "text";
       else if constexpr (shape == Shape::word)
-        return "one of " + listWords<T>();
+        return "one of " + listWords<T>(words);
       else if constexpr (shape == Shape::list)
-        return "list of " + describe<typename T::value_type>();
+        return "list of " + describe<typename T::value_type>(words);
       else if constexpr (shape == Shape::orNull)
-        return describe<typename T::value_type>() + " or null";
+        return describe<typename T::value_type>(words) + " or null";
       else {
         inner.push_back([&reference = reference] { reference.add<T>(); });
         return link(T::title);

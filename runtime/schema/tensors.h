@@ -57,9 +57,15 @@ struct Input {
   int64_t shift = 0;
   std::vector<IndexedPart> parts;
 
+  /// Returns the bytes of the rows of one rank.
+  template <typename P> int64_t bytesOf(const P &plan) const {
+    return times(plan.rowsOfPart(),
+                 elementCount(shape) / shape.front() * byteSize(type));
+  }
+
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("name", self.name, "its name");
-    f("shape", self.shape, "that of the global batch", positive);
+    f("shape", self.shape, "that of the global batch", sizes(1));
     f("type", self.type, "of its elements");
     f("shift", self.shift,
       "with `--data`, a sample is a window of consecutive tokens, and the "
@@ -100,7 +106,10 @@ struct Cut {
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("axis", self.axis, "an axis of the mesh");
-    f("parts", self.parts, "its size", Limits{2, mostRanks});
+    f("parts", self.parts, "its size, more than 1", [&](const auto &program) {
+      int64_t size = program.plan.axisSize(self.axis);
+      return Limits{size > 1 ? size : 2, size};
+    });
     f("period", self.period,
       "index i of the whole dimension belongs to coordinate (i mod `period`) / "
       "(`period` / `parts`)",
@@ -116,7 +125,7 @@ struct ParameterTile {
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("global_shape", self.globalShape, "that of the whole parameter",
-      positive);
+      sizes(1));
     f("cuts", self.cuts,
       "those of each dimension, outermost first. The first period divides "
       "the dimension, every other one the `period` / `parts` of the cut before "
@@ -150,14 +159,15 @@ struct Parameter {
     f.optional("aliases", self.aliases,
                "more names of it in files of parameters: `--export` writes it "
                "under each of them, `--init` takes any");
-    f("shape", self.shape, "that of a rank's tile, row-major", positive);
+    f("shape", self.shape, "that of a rank's tile, row-major", sizes(1));
     f("type", self.type, "of its elements");
     f("gradient_type", self.gradientType, "f32 if `type` is bf16, else `type`");
     f("trained", self.trained, "it is not frozen");
     f("decayed", self.decayed, "weight decay applies to it");
     f("init", self.init, "its initial values. States start at zero");
     f("places", self.places,
-      "hold a copy each; the first is the owner, whose copy is exported");
+      "hold a copy each; the first is the owner, whose copy is exported",
+      indexOf(List::places));
     f.optional("tile", self.tile,
                "if axes of the mesh cut it: which part each rank has");
   }
@@ -173,7 +183,7 @@ struct PersistentBuffer {
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("name", self.name, "its name");
     f("dtype", self.dtype, "of its elements, as safetensors files spell it");
-    f("shape", self.shape, "row-major");
+    f("shape", self.shape, "row-major", sizes(0));
   }
 };
 

@@ -45,7 +45,7 @@ struct Stage {
   int64_t place = 0;
 
   template <typename V, typename T> static void visit(V &f, T &self) {
-    f("place", self.place, "where the stage lives");
+    f("place", self.place, "where the stage lives", indexOf(List::places));
   }
 };
 
@@ -56,7 +56,7 @@ struct Count {
   std::string name, source;
 
   template <typename V, typename T> static void visit(V &f, T &self) {
-    f("type", self.type, "of its one element");
+    f("type", self.type, "of its one element", ofScalars);
     f("name", self.name, "what is counted");
     f("source", self.source, "where in the model");
   }
@@ -81,11 +81,13 @@ struct Transfer {
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("name", self.name, "its name");
     f("value", self.value, "what is sent");
-    f("from", self.from, "a place");
-    f("to", self.to, "another place");
-    f("from_stage", self.fromStage, "the stage that makes the value");
-    f("to_stage", self.toStage, "the stage that reads it");
-    f("bytes", self.bytes, "per microbatch, or per step", positive);
+    f("from", self.from, "a place", indexOf(List::places));
+    f("to", self.to, "another place", indexOf(List::places));
+    f("from_stage", self.fromStage, "the stage that makes the value",
+      indexOf(List::stages));
+    f("to_stage", self.toStage, "the stage that reads it",
+      indexOf(List::stages));
+    f("bytes", self.bytes, "per microbatch, or per step", atLeast(1));
     f("type", self.type, "of its elements");
     f.optional("step", self.step,
                "sent once per step (as microbatch 0): the parameters of the "
@@ -93,7 +95,8 @@ struct Transfer {
     f("requires_grad", self.requiresGrad,
       "some other transfer is `gradient_of` this one");
     f("gradient_of", self.gradientOf,
-      "index of the transfer whose gradient this is, or null");
+      "index of the transfer whose gradient this is, or null",
+      indexOf(List::transfers));
   }
 };
 
@@ -158,7 +161,7 @@ struct Kernel {
     f("bytes", self.bytes,
       "per launch: read of its arguments and written of its results (a look-up "
       "reads the rows that it takes; what lies in a cache counts too)");
-    f("flops", self.flops, "per launch: of the matmuls inside it");
+    f("flops", self.flops, "per launch: of the matmuls inside it", anyCount);
     f("ins", self.ins, "bytes of the buffers that it reads, in their order");
     f("outs", self.outs,
       "of those that it writes, which follow; one that it also reads is among "
@@ -184,8 +187,8 @@ struct Task {
     f("kind", self.kind, "`loss` runs in evaluation only");
     f("stage", self.stage,
       "−1 for those of a place: prologue, collect, norm, decide, update",
-      Limits{-1, INT64_MAX});
-    f("place", self.place, "where it runs");
+      indexOf(List::stages, -1));
+    f("place", self.place, "where it runs", indexOf(List::places));
   }
 };
 
@@ -209,7 +212,7 @@ struct TaskCollective {
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("name", self.name, "the bucket or the value that it works on");
-    f("task", self.task, "index of `tasks`");
+    f("task", self.task, "index of `tasks`", indexOf(List::tasks));
     f("op", self.op,
       "an `all_gather` makes the whole buffer of the ranks' chunks, a "
       "`reduce_scatter` a chunk of the sum of their buffers, an `all_reduce` "
@@ -223,8 +226,8 @@ struct TaskCollective {
     f("elements", self.elements,
       "of the whole buffer. Member p of n has chunk p, of E/n elements: an "
       "`all_gather` and a `reduce_scatter` have no remainder",
-      Limits{1, int64_t{1} << 56});
-    f("type", self.type, "of its elements");
+      atLeast(1));
+    f("type", self.type, "of its elements", ofSums);
   }
 };
 

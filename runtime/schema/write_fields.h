@@ -23,13 +23,14 @@ class FieldWriter {
 public:
   explicit FieldWriter(OrderedJson &object) : object(object) {}
 
-  template <typename T>
-  void operator()(const char *name, const T &value, const char *, Limits = {}) {
+  template <typename T, typename... B>
+  void operator()(const char *name, const T &value, const char *,
+                  const B &...) {
     object[name] = toJson(value);
   }
 
-  template <typename T>
-  void optional(const char *name, const T &value, const char *, Limits = {}) {
+  template <typename T, typename... B>
+  void optional(const char *name, const T &value, const char *, const B &...) {
     OrderedJson written = toJson(value);
     if (written != toJson(T()))
       object[name] = std::move(written);

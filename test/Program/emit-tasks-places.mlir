@@ -19,7 +19,7 @@
 // CHECK-NEXT: "do":"wait","id":0},
 // CHECK-NEXT: {"among":[0,2],"axes":["dp","pp"],"channel":1,"do":"start","elements":101,"id":1,"offset":832,"op":"all_reduce","scratch":{"bytes":104,"offset":1856},
 // CHECK: "counts":[{"offset":256}],
-// CHECK-NEXT: "inputs":[{"bytes":128,"input":0,"offset":1728}],
+// CHECK-NEXT: "inputs":[{"input":0,"offset":1728}],
 // CHECK: "parameters":[{"gradient":832,"offset":384,"parameter":1,
 // CHECK: "place":0,"predicted":{"bytes_sent":732,
 // CHECK: {"bytes":128,"channel":0,"do":"start","id":0,"microbatch":0,"offset":448,"op":"recv","peer":0,"transfer":0},
@@ -31,7 +31,7 @@
 // CHECK-NEXT: "inputs":[]
 // CHECK: "parameters":[{"gradient":null,"offset":384,"parameter":0,"states":[]}],
 // CHECK-NEXT: "place":1,"predicted":{"bytes_sent":0,
-// CHECK: "inputs":[{"bytes":128,"input":1,
+// CHECK: "inputs":[{"input":1,
 // CHECK: "place":2,"predicted":{"bytes_sent":608,
 // CHECK: "stages":[{"place":0},
 // CHECK-NEXT: {"place":1},

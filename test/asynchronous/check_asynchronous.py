@@ -393,7 +393,7 @@ def check_changed_record(files):
                                  ("an update less", text.replace(first.group(1) + " ", "", 1), "lacks its own step"),
                                  ("an update too early", "\n".join(replaces(text.split("\n"), 0, 0, swapped)), "is applied before the step"),
                                  ("a round less", text.replace("round 20\n", "round 18\n"), "round 0 ends before ticket 18"),
-                                 ("an older record", text.replace("ppopt run order 2", "ppopt run order 1"), ":1: this record is of version 1")):
+                                 ("an older record", text.replace("ppopt run order 3", "ppopt run order 2"), ":1: this record is of version 2")):
         pathlib.Path(record).write_text(changed)
         assert subprocess.run([files.check_order, record], capture_output=True).returncode != 0, what
         done = subprocess.run([made.path, *flags, "--replay", record, "--timeout", "50"], capture_output=True, text=True, timeout=40, env=environment())

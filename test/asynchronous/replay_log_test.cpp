@@ -13,7 +13,7 @@ using namespace ppopt::asynchronous;
 
 namespace {
 
-const char *const text = "ppopt run order 2\n"
+const char *const text = "ppopt run order 3\n"
                          "trainers 2\n"
                          "members 1\n"
                          "bound 1\n"
@@ -106,12 +106,12 @@ TEST(ReplayLog, LongOrdersHaveSeveralLines) {
 }
 
 TEST(ReplayLog, SaysWhatIsWrong) {
-  EXPECT_EQ(errorOf("ppopt run order 2", "ppopt run order 1"),
-            "run.order:1: this record is of version 1, and this ppopt reads "
-            "version 2: record the run again");
-  EXPECT_EQ(errorOf("ppopt run order 2", "ppopt model"),
+  EXPECT_EQ(errorOf("ppopt run order 3", "ppopt run order 2"),
+            "run.order:1: this record is of version 2, and this ppopt reads "
+            "version 3: record the run again");
+  EXPECT_EQ(errorOf("ppopt run order 3", "ppopt model"),
             "run.order:1: this is no record of a run that --record wrote: the "
-            "first line is not 'ppopt run order 2'");
+            "first line is not 'ppopt run order 3'");
   EXPECT_EQ(errorOf("trainers 2", "trainers 0"),
             "run.order:2: expected trainers, and there is '0'");
   EXPECT_EQ(errorOf("trainers 2", "trainers"),
@@ -193,7 +193,7 @@ TEST(ReplayLog, SurvivesChangedFiles) {
 TEST(ReplayLog, ARunThatIsNotTheRecordedOneEnds) {
   auto repeat = [](const std::string &order, bool isGood) -> std::string {
     ReplayLog log = parseReplayLog(
-        "x", "ppopt run order 2\ntrainers 1\nmembers 1\nbound none\n"
+        "x", "ppopt run order 3\ntrainers 1\nmembers 1\nbound none\n"
              "buckets 1\nfirst 0\narrivals 0\nround 1\norder 0 0 " +
                  order + "\nstep 0 0 0 good 0\nend\n");
     RankMachines machines(log.shape, 0);

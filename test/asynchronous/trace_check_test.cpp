@@ -13,7 +13,7 @@ namespace {
 
 /// Two trainers, of which the first owns a bucket; trainer 0 takes three of
 /// four steps.
-const char *const good = "ppopt run order 2\n"
+const char *const good = "ppopt run order 3\n"
                          "trainers 2\n"
                          "members 1\n"
                          "bound 1\n"
@@ -108,7 +108,7 @@ TEST(TraceCheck, NamesWhatIsBroken) {
 }
 
 TEST(TraceCheck, RanksOfATrainerTakeTheSameSteps) {
-  std::string text = "ppopt run order 2\ntrainers 1\nmembers 2\nbound none\n"
+  std::string text = "ppopt run order 3\ntrainers 1\nmembers 2\nbound none\n"
                      "buckets 0 0\nfirst 0\narrivals 0\nround 1\n"
                      "step 0 0 0 good\nstep 1 0 0 bad\nend\n";
   std::vector<TraceProblem> problems =
@@ -121,7 +121,7 @@ TEST(TraceCheck, RanksOfATrainerTakeTheSameSteps) {
 /// Each owner's order keeps all properties, and no run can have both.
 TEST(TraceCheck, EntriesThatWaitForEachOtherAreNamed) {
   auto check = [](const std::string &first, const std::string &second) {
-    std::string text = "ppopt run order 2\ntrainers 2\nmembers 1\nbound none\n"
+    std::string text = "ppopt run order 3\ntrainers 2\nmembers 1\nbound none\n"
                        "buckets 1 1\nfirst 0\narrivals 0\nround 2\n";
     std::string versions[2];
     for (const std::string &order : {first, second})

@@ -1,8 +1,9 @@
-//===- guarded_mmap.cpp - Mapped files end where their bytes end ----------===//
+//===- guarded_mmap.cpp - Mapped memory ends where its bytes end
+//-----------===//
 //
-// A mapping goes on to the end of its page, so a read past a file's end goes
-// unnoticed. Linked with --wrap=mmap, --wrap=munmap: the address sanitizer
-// takes the rest of the page for poisoned.
+// A mapping goes on to the end of its page, so a read past the end of a file,
+// or of an arena, goes unnoticed. Linked with --wrap=mmap, --wrap=munmap: the
+// address sanitizer takes the rest of the page for poisoned.
 //
 //===----------------------------------------------------------------------===//
 

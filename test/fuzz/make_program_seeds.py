@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make_program_seeds.py [--ppopt PPOPT]: writes seeds/program/{one,dp,pp,local,cut,tasks}.json, the documents of real programs.
+"""make_program_seeds.py [--ppopt PPOPT]: writes seeds/program/{one,dp,pp,local,shards,owners,cut,tasks}.json, the documents of real programs.
 
 Run it when the document changes. cut.json is dp.json with a parameter of which each rank has a part, tasks.json with a task that has collectives. The CPU is
 named, so that the files do not depend on the machine. number-overflow.json is written by hand.
@@ -22,7 +22,9 @@ GPT = ["gpt", "--layers", "1", "--width", "4", "--heads", "1", "--vocab", "8", "
 SEEDS = {"one": (MLP, []),
          "dp": (MLP, ["--mesh", "dp=2", "--optimizer", "sgd", "--microbatches", "2"]),
          "pp": (DEEP, ["--mesh", "pp=2", "--microbatches", "3", "--schedule", "zb-h1"]),
-         "local": (GPT, ["--mesh", "pp=2", "--launch", "local"])}
+         "local": (GPT, ["--mesh", "pp=2", "--launch", "local"]),
+         "shards": (MLP, ["--mesh", "dp=2", "--zero", "1"]),
+         "owners": (MLP, ["--mesh", "dp=2", "--sync", "stale=2"])}
 
 
 def describe(ppopt, directory, model, flags):

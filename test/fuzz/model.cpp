@@ -19,12 +19,11 @@
 #include "mutator.h"
 #include "plan_flags.h"
 #include "plan_text.h"
-#include "program_check.h"
 
 #include "ppopt/Driver/PlanReport.h"
 #include "ppopt/Program/Program.h"
 #include "ppopt/Report/Trace.h"
-#include "schema/write.h"
+#include "program/why_refused.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringExtras.h"
@@ -93,7 +92,7 @@ static void checkReport(Compilation &compilation,
   FailureOr<ppopt::schema::Program> program =
       mlir::pp::buildProgram(compilation.getModule(), plan);
   require(succeeded(program), "the program's document can't be made");
-  std::string wrong = checkProgram(ppopt::schema::writeProgram(*program));
+  std::string wrong = ppopt::runtime::whyRefused(*program);
   require(wrong.empty(), wrong);
 }
 

@@ -61,7 +61,8 @@ void writeLogits(std::ofstream &out, const ppopt_rank &rank,
 
 void score(const std::vector<std::string> &arguments) {
   auto document = ppopt::runtime::readGeneration(
-      {ppopt_generation_json, ppopt_generation_json_size});
+      {{ppopt_generation_json, ppopt_generation_json_size},
+       ppopt_generation_checksum});
   if (!document.program)
     throw std::runtime_error("refused: " + document.refused);
   ppopt_rank rank(*document.program, ppopt_generation_tasks,
@@ -86,9 +87,11 @@ void score(const std::vector<std::string> &arguments) {
 int runProgram(const std::vector<std::string> &arguments) {
   if (arguments.size() != 7 || arguments[1] != "--score")
     return ppopt::train::runExecutable(
-        {{ppopt_program_json, ppopt_program_json_size},
+        {{{ppopt_program_json, ppopt_program_json_size},
+          ppopt_program_checksum},
          ppopt_tasks,
-         {ppopt_generation_json, ppopt_generation_json_size},
+         {{ppopt_generation_json, ppopt_generation_json_size},
+          ppopt_generation_checksum},
          ppopt_generation_tasks},
         arguments);
   try {

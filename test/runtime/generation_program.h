@@ -48,7 +48,7 @@ inline nlohmann::json program() {
        {"norm", nullptr},
        {"counts", json::array()},
        {"checks", json::array()},
-       {"inputs", {heldInput(0, token, 4), heldInput(1, position, 8)}},
+       {"inputs", {heldInput(0, token), heldInput(1, position)}},
        {"parameters",
         {heldParameter(0, weight, -1), heldParameter(1, unused, -1)}},
        {"actions", json::array()},

@@ -294,7 +294,7 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
          {"norm", at.normSquared},
          {"counts", {{{"offset", at.count}}}},
          {"checks", json::array()},
-         {"inputs", {heldInput(place, at.input, 4 * width * mine)}},
+         {"inputs", {heldInput(place, at.input)}},
          {"parameters", held},
          {"actions", local ? json::array() : actionsOf(place, true)},
          {"eval_actions", local ? json::array() : actionsOf(place, false)},

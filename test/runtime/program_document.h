@@ -165,8 +165,8 @@ inline json transfer(const char *name, const char *value, int from, int to,
           {"gradient_of", gradientOf}};
 }
 
-inline json heldInput(int input, int offset, int bytes) {
-  return {{"input", input}, {"offset", offset}, {"bytes", bytes}};
+inline json heldInput(int input, int offset) {
+  return {{"input", input}, {"offset", offset}};
 }
 
 /// `gradient` is -1 for a parameter that has none.

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "app/executable.h"
+#include "base/checksum.h"
 #include "generation_program.h"
 #include "pipeline_program.h"
 
@@ -92,6 +93,9 @@ int main(int argc, char **argv) {
     generates = generates.patch(nlohmann::json::parse(patched));
   std::string generation = generates.dump();
   return ppopt::train::runExecutable(
-      {text, tasks, generation, follow_sum::tasks},
+      {{text, ppopt::train::checksumOf(text)},
+       tasks,
+       {generation, ppopt::train::checksumOf(generation)},
+       follow_sum::tasks},
       std::vector<std::string>(argv, argv + argc));
 }

@@ -33,9 +33,9 @@ def VerifyKernels : Pass<"pp-verify-kernels", "::mlir::ModuleOp"> {
 def VerifyProgram : Pass<"pp-verify-program", "::mlir::ModuleOp"> {
   let summary = "Checks that a runtime would accept the program that the module becomes";
   let description = [{
-    Makes the structs of the program's document from a module of phase kernels. Their fields are within the limits of the schema and do not contradict
-    each other: indices exist, addresses are aligned and inside their arena, waits have their starts, sends and receives match, groups of ranks and
-    shards are the same on all their places, types are ones that the runtime reads, sums, or looks up. Changes nothing.
+    Writes the program's document from a module of phase kernels, and reads it as a runtime does. Its fields are within the limits of the schema:
+    indices exist, addresses are aligned and inside their arena, waits have their starts, types are ones that the runtime reads, sums, or looks up.
+    Changes nothing.
   }];
 }
 

@@ -3,11 +3,11 @@
 // The complete contract between an executable that ppopt compiled and the
 // runtime library that it links. Plain C, in two directions:
 //
-//  - The executable defines two programs. `ppopt_program_json`,
-//    `ppopt_program_json_size` and `ppopt_tasks` define the training program.
-//    `ppopt_generation_json`, `ppopt_generation_json_size` and
-//    `ppopt_generation_tasks` define the program that computes the logits of
-//    the next token. The runtime's `main` reads both.
+//  - The executable defines two programs. `ppopt_program_json`, with its size
+//    and checksum, and `ppopt_tasks` define the training program.
+//    `ppopt_generation_json` and `ppopt_generation_tasks` define the program
+//    that computes the logits of the next token. The runtime's `main` reads
+//    both.
 //  - The bodies of the tasks call `ppopt_launch` and `ppopt_matmul`, and those
 //    with collectives `ppopt_start`, `ppopt_wait` and `ppopt_release`.
 //
@@ -29,7 +29,7 @@ extern "C" {
 
 /// Version of this contract. The program's JSON repeats it as "abi"; the
 /// runtime refuses a program of another version.
-#define PPOPT_ABI_VERSION 11
+#define PPOPT_ABI_VERSION 12
 
 /// Alignment in bytes of the arena and of every buffer in it.
 #define PPOPT_ALIGNMENT 64
@@ -135,11 +135,13 @@ void ppopt_release(ppopt_rank *rank, void *buffer, int64_t bytes);
 
 extern const char ppopt_program_json[];
 extern const uint64_t ppopt_program_json_size; ///< bytes, no terminating zero
+extern const uint64_t ppopt_program_checksum;  ///< 64-bit XXH3 of the JSON
 extern const ppopt_task_fn ppopt_tasks[];      ///< in the order of "tasks"
 
 /// The generation program, or why there is none ("generation").
 extern const char ppopt_generation_json[];
 extern const uint64_t ppopt_generation_json_size;
+extern const uint64_t ppopt_generation_checksum;
 extern const ppopt_task_fn ppopt_generation_tasks[];
 
 /// Executables of models with persistent buffers only: the elements of each,

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "executor/programs.h"
 #include "message_of.h"
-#include "pipeline_program.h"
 #include "program/program.h"
 
 #include <gtest/gtest.h>
@@ -64,15 +63,8 @@ TEST(Carried, AProgramNeedsNoEvaluation) {
   EXPECT_EQ(errorOf(document), "no exception");
 }
 
-TEST(Carried, BothListsWait) {
+TEST(Carried, AStepWaitsForWhatTheOneBeforeLeft) {
   json document = carriedProgram();
-  document[step].erase(waitInStep);
-  EXPECT_EQ(errorOf(document), "places[0].actions has no carried wait for 4, "
-                               "which a step leaves in flight");
-  document = carriedProgram();
-  document[evaluation].erase(waitInEvaluation);
-  EXPECT_EQ(errorOf(document), "places[0].eval_actions has no carried wait for "
-                               "4, which a step leaves in flight");
   document[step].erase(waitInStep);
   EXPECT_EQ(errorOf(document),
             "places[0].actions starts 4 and never waits for it");
@@ -101,56 +93,6 @@ TEST(Carried, WaitsOnlyForWhatIsLeftInFlight) {
   document[step].push_back(wait(least_squares::gather));
   EXPECT_EQ(errorOf(document), "places[0].actions[7].id is 4, which no step "
                                "leaves in flight");
-}
-
-TEST(Carried, OneWaitInAList) {
-  json document = carriedProgram();
-  json &list = document[evaluation];
-  list.insert(list.begin() + waitInEvaluation,
-              carriedWait(least_squares::gather));
-  EXPECT_EQ(errorOf(document),
-            "places[0].eval_actions[6].id is 4 a second time");
-}
-
-TEST(Carried, TheStepWaitsBeforeItStarts) {
-  json document = carriedProgram();
-  json &list = document[step];
-  list.push_back(list[waitInStep]);
-  list.erase(waitInStep);
-  EXPECT_EQ(errorOf(document),
-            "places[0].actions[18].id is 4, which is started before: a carried "
-            "wait is for the start of an earlier step");
-}
-
-TEST(Carried, TransfersEndInTheirStep) {
-  json document = next_token_pipeline::program(1, 1);
-  json &list = document[step];
-  size_t send = 8;
-  ASSERT_EQ(list[send]["op"], "send");
-  int id = list[send]["id"];
-  for (json &action : list)
-    if (action["do"] == "wait" && action["id"] == id)
-      action = zero(0, 0);
-  EXPECT_EQ(errorOf(document), "places[0].actions starts " +
-                                   std::to_string(id) +
-                                   " and never waits for it");
-  list.insert(list.begin(), carriedWait(id));
-  EXPECT_EQ(errorOf(document),
-            "places[0].actions[0].id is " + std::to_string(id) +
-                ", a transfer, which ends in the step that starts it");
-}
-
-TEST(Carried, ALocalLaunchLeavesNothingInFlight) {
-  json document = next_token_pipeline::program(1, 1, /*local=*/true);
-  json &list = document["local"]["actions"];
-  size_t i = 0;
-  while (list[i]["do"] != "wait")
-    ++i;
-  list[i]["carried"] = true;
-  EXPECT_EQ(errorOf(document),
-            "local.actions[" + std::to_string(i) +
-                "].carried is true, and the steps of a local launch leave "
-                "nothing in flight");
 }
 
 } // namespace

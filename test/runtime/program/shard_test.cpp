@@ -171,68 +171,21 @@ TEST_P(ShardErrors, NameTheField) {
 }
 
 const Wrong wrongs[] = {
-    {"/places/0/parameters/0/shard/axes/0", "\"tp\"",
-     "places[0].parameters[0].shard.axes[0] is 'tp', which the mesh does not "
-     "have"},
-    {"/places/0/parameters/0/shard/axes", R"(["dp", "dp"])",
-     "places[0].parameters[0].shard.axes[1] is 'dp' a second time"},
-    {"/places/0/parameters/0/shard/among", "[0]",
-     "places[0].parameters[0].shard.among is there, and pp is not one of the "
-     "axes"},
     {"/places/0/parameters/4/shard/among", "[0, 2]",
      "places[0].parameters[4].shard.among[1] is 2, not in [0, 1]"},
-    {"/places/0/parameters/4/shard/among", "[1, 0]",
-     "places[0].parameters[4].shard.among[1] is 0, not in ascending order"},
-    {"/places/0/parameters/4/shard/among", "[1]",
-     "places[0].parameters[4].shard.among lacks 0, the place itself"},
     {"/places/0/parameters/0/shard/first", "-1",
-     "places[0].parameters[0].shard.first is -1, less than 0"},
-    {"/places/0/parameters/3/shard/first", "1041",
-     "places[0].parameters[3].shard.first is 1041: the parameter's 37 elements "
-     "end outside the bucket of 1077"},
+     "places[0].parameters[0].shard.first is -1, not in [0, 1076]"},
     {"/places/0/parameters/3/shard/elements", "36",
-     "places[0].parameters[3].shard.first is 1040: the parameter's 37 elements "
-     "end outside the bucket of 36"},
+     "places[0].parameters[3].shard.first is 1040, not in [0, 35]"},
     {"/places/0/parameters/3/shard/elements", "0",
-     "places[0].parameters[3].shard.elements is 0, not in [1, "
-     "72057594037927936]"},
+     "places[0].parameters[3].shard.elements is 0, less than 1"},
     // Half of the bucket and one element, 539 in all, has the first rank.
     {"/places/0/parameters/3/states/1/offset", "11648",
      "places[0].parameters[3].states[1].offset is 11648: 2156 bytes there end "
      "outside the arena of 13760"},
-    {"/places/1/parameters/3/shard",
-     R"({"of": "states", "axes": ["dp"], "elements": 5, "first": 0})",
-     "places[1].parameters[3].shard.of is states, but the parameter has no "
-     "gradient"},
-    {"/places/1/parameters/3/shard",
-     R"({"of": "gradients", "axes": ["dp"], "elements": 5, "first": 0})",
-     "places[1].parameters[3].shard.of is gradients, but the parameter has no "
-     "gradient"},
     {"/places/0/parameters/0/shard/of", "\"all\"",
      "places[0].parameters[0].shard.of is 'all', not one of states, gradients, "
      "parameters"},
-    {"/places/1/parameters/1/shard",
-     R"({"of": "states", "axes": ["dp"], "elements": 17, "first": 0})",
-     "places[0].parameters[4].shard has ranks of place 1, where the "
-     "parameter's shard is another"},
-    {"/places/1/parameters/1/shard/of", "\"gradients\"",
-     "places[0].parameters[4].shard has ranks of place 1, where the "
-     "parameter's shard is another"},
-    {"/places/1/parameters/1/shard/first", "1",
-     "places[0].parameters[4].shard has ranks of place 1, where the "
-     "parameter's shard is another"},
-    {"/places/1/parameters/1/shard/elements", "18",
-     "places[0].parameters[4].shard has ranks of place 1, where the "
-     "parameter's shard is another"},
-    {"/places/1/parameters/1/shard", "null",
-     "places[0].parameters[4].shard has ranks of place 1, which has no shard "
-     "of the parameter"},
-    {"/places/1/parameters/1/states/0/name", "\"momentum\"",
-     "places[0].parameters[4].shard has ranks of place 1, where the parameter "
-     "has other states"},
-    {"/places/0/parameters/3/shard/axes", R"(["dp", "pp"])",
-     "places[0].parameters[3].shard has ranks of place 1, which has no shard "
-     "of the parameter"},
 };
 INSTANTIATE_TEST_SUITE_P(All, ShardErrors, testing::ValuesIn(wrongs));
 
@@ -244,23 +197,6 @@ std::string messageOf(const json &document) {
     return error.what();
   }
   return "no error";
-}
-
-TEST(ShardErrors, OwnerWithAnotherShard) {
-  json document =
-      sharded::program(sharded::Layout{{{"dp", 2}, {"pp", 2}}, {"dp"}}.apart());
-  json &owned = document["places"][0]["parameters"][4];
-  owned["shard"]["elements"] = 18;
-  EXPECT_NE(messageOf(document).find(
-                "places[1].parameters[1].shard has no ranks of place 0, which "
-                "owns the parameter and has another shard of it"),
-            std::string::npos)
-      << messageOf(document);
-  owned.erase("shard");
-  EXPECT_NE(messageOf(document).find("which owns the parameter and has no "
-                                     "shard of it"),
-            std::string::npos)
-      << messageOf(document);
 }
 
 // What is sharded has the elements of the largest chunk, whatever the parameter

@@ -1,7 +1,8 @@
-//===- path.h - Where in the document a check fails -----------------------===//
+//===- path.h - Where in a document something is wrong
+//---------------------===//
 
-#ifndef PPOPT_RUNTIME_CHECK_PATH_H
-#define PPOPT_RUNTIME_CHECK_PATH_H
+#ifndef PPOPT_RUNTIME_PROGRAM_PATH_H
+#define PPOPT_RUNTIME_PROGRAM_PATH_H
 
 #include "base/error.h"
 
@@ -60,4 +61,4 @@ private:
 
 } // namespace ppopt::runtime
 
-#endif // PPOPT_RUNTIME_CHECK_PATH_H
+#endif // PPOPT_RUNTIME_PROGRAM_PATH_H
