@@ -25,7 +25,8 @@ static InsertPlanOptions makePlanOptions(const PlanOptions &options) {
       ",");
   plan.microbatches = options.microbatches;
   plan.schedule = options.schedule;
-  plan.table = options.table;
+  if (options.table)
+    plan.table = ::ppopt::schedule::writeCsv(*options.table);
   plan.stagePlaces = options.stagePlaces;
   plan.deviceMemory = options.deviceMemory.value_or(0);
   plan.target = options.target.name;
@@ -111,8 +112,9 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createAssignSlots());
     return;
   case Phase::Kernels:
-    if (options.blockBytes)
-      manager.addPass(createBlockRows({*options.blockBytes}));
+    if (int64_t bytes = options.blockBytes.value_or(target.getBlockBytes());
+        bytes != PlanOptions::kNever)
+      manager.addPass(createBlockRows({bytes}));
     manager.addPass(createDecomposeKernels());
     manager.addPass(createCSEPass());
     manager.addPass(createFormKernels());
@@ -123,8 +125,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createPlanArena());
     return;
   case Phase::Native:
-    target.addNativePasses(manager, options.target,
-                           createEmitTasksPass(options));
+    target.addNativePasses(manager, options.target, createEmitTasks());
     return;
   }
 }
