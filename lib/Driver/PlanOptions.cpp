@@ -26,8 +26,8 @@ static constexpr int64_t kMostThreads = 1024;
 PlanOptions PlanOptions::forGenerator() const {
   PlanOptions plan;
   plan.generates = true;
-  plan.matmul = matmul;
-  plan.math = math;
+#define PLAN_KERNELS(FIELD, ...) plan.FIELD = FIELD;
+#include "schema/plan_options.def"
   plan.precision = precision;
   plan.optimizer = optimizer;
   plan.recompute = Recompute::none;
@@ -155,6 +155,31 @@ static std::string setGpu(const Target &target, Machine &machine) {
   return "";
 }
 
+/// Returns an error if the target lacks the kernels that an option names.
+static std::string checkKernels(const PlanOptions &plan, const Target &target) {
+  const PlanChoices defaults;
+  auto check = [&](StringRef flag, StringRef word, StringRef does) {
+    if (target.hasKernels(flag))
+      return std::string();
+    std::string text = ("--" + flag + " " + word + ": --target " +
+                        target.getName() + " " + does)
+                           .str();
+    for (const Target *other : getTargets())
+      if (other->hasKernels(flag))
+        return (text + "; add --target " + other->getName() +
+                ", or leave it out")
+            .str();
+    return text;
+  };
+#define PLAN_KERNELS(FIELD, TYPE, DEFAULT, WORDS, FLAG, OTHERS, ...)           \
+  if (plan.FIELD != defaults.FIELD)                                            \
+    if (std::string wrong = check(FLAG, schema::spell(plan.FIELD), OTHERS);    \
+        !wrong.empty())                                                        \
+      return wrong;
+#include "schema/plan_options.def"
+  return "";
+}
+
 /// Sets the machine, and checks what depends on the target.
 static std::string completeTarget(PlanOptions &plan) {
   Machine &machine = plan.target;
@@ -183,14 +208,7 @@ static std::string completeTarget(PlanOptions &plan) {
   if (StringRef gpu = target->getDevice(machine); !gpu.empty())
     if (const Device *device = findGpu(gpu); device && !plan.device.roofline)
       plan.device = *device;
-  if (plan.matmul == MatmulSource::generated && !target->generatesMatmuls())
-    return "--matmul generated: --target " + machine.name +
-           " computes matmuls by its library; add --target cuda, or leave it "
-           "out";
-  if (plan.math == Math::accurate && !target->choosesMath())
-    return "--math accurate: --target " + machine.name +
-           " has one kind of functions; add --target cuda, or leave it out";
-  return "";
+  return checkKernels(plan, *target);
 }
 
 std::string pp::completePlan(PlanOptions &plan) {
