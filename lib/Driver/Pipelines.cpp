@@ -25,8 +25,6 @@ static InsertPlanOptions makePlanOptions(const PlanOptions &options) {
       ",");
   plan.microbatches = options.microbatches;
   plan.schedule = options.schedule;
-  if (options.table)
-    plan.table = ::ppopt::schedule::writeCsv(*options.table);
   plan.stagePlaces = options.stagePlaces;
   plan.deviceMemory = options.deviceMemory.value_or(0);
   plan.target = options.target.name;
@@ -45,7 +43,8 @@ static void addGeneratorPasses(Phase phase, OpPassManager &manager,
   switch (phase) {
   case Phase::Placed:
     manager.addPass(createInlineCalls());
-    manager.addPass(createInsertPlan(makePlanOptions(options), options));
+    manager.addPass(
+        createInsertPlan(makePlanOptions(options), options, options.table));
     manager.addPass(createDecomposeModel({/*means=*/true}));
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createMixPrecision());
@@ -73,7 +72,8 @@ static void addPasses(Phase phase, OpPassManager &manager,
     if (options.batch || options.getTrainers() > 1)
       manager.addPass(createResizeBatch(
           {options.batch.value_or(0), options.getTrainers()}));
-    manager.addPass(createInsertPlan(makePlanOptions(options), options));
+    manager.addPass(
+        createInsertPlan(makePlanOptions(options), options, options.table));
     manager.addPass(createDecomposeModel());
     // Marks are regions until ops have places: equal ops on two places stay
     // two.
