@@ -19,15 +19,13 @@ using ppopt::schedule::StageGraph;
 using ppopt::schedule::Table;
 
 bool pp::splitsBackward(PlanOp plan) {
-  if (plan.getTable()) {
-    auto table = ppopt::schedule::parseCsv(plan.getTable()->str());
-    return table && llvm::any_of(table->rows, [](const auto &row) {
-             return llvm::any_of(row, [](const Cell &cell) {
-               return cell.work == ppopt::schedule::Work::BackwardInput ||
-                      cell.work == ppopt::schedule::Work::BackwardWeight;
-             });
-           });
-  }
+  if (auto table = plan.getTable())
+    return llvm::any_of(table->getTable().rows, [](const auto &row) {
+      return llvm::any_of(row, [](const Cell &cell) {
+        return cell.work == ppopt::schedule::Work::BackwardInput ||
+               cell.work == ppopt::schedule::Work::BackwardWeight;
+      });
+    });
   auto shape =
       ppopt::schedule::getShape(plan.getSchedule().str(), std::nullopt);
   return shape && shape->splitsBackward;
@@ -267,7 +265,7 @@ static Location getTableLoc(PlanOp plan) {
 FailureOr<Table> pp::makeTable(PlanOp plan, const StageGraph &graph) {
   auto microbatches = static_cast<int>(plan.getMicrobatches());
   auto table = plan.getTable()
-                   ? ppopt::schedule::parseCsv(plan.getTable()->str())
+                   ? plan.getTable()->getTable()
                    : ppopt::schedule::generate(plan.getSchedule().str(), graph,
                                                microbatches);
   if (!table)

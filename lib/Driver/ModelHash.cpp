@@ -5,6 +5,7 @@
 #include "ppopt/Analysis/Device.h"
 #include "ppopt/Dialect/PP/DeclaredAttributes.h"
 #include "ppopt/Dialect/PP/FixedBatch.h"
+#include "ppopt/Dialect/PP/Origin.h"
 #include "ppopt/Dialect/PP/PersistentBuffers.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Passes.h"
@@ -27,6 +28,7 @@ using namespace mlir::pp;
 static void dropPlan(ModuleOp model) {
   setDevice(model, getBuiltinDevice());
   model->removeAttr(kThresholdsAttr);
+  model->removeAttr(kOriginAttr);
   model->removeAttr(kBuffersAttr);
   FailureOr<func::FuncOp> entry = findEntry(model);
   if (succeeded(entry))

@@ -25,7 +25,6 @@ static InsertPlanOptions makePlanOptions(const PlanOptions &options) {
       ",");
   plan.microbatches = options.microbatches;
   plan.schedule = options.schedule;
-  plan.table = options.table;
   plan.stagePlaces = options.stagePlaces;
   plan.deviceMemory = options.deviceMemory.value_or(0);
   plan.target = options.target.name;
@@ -44,7 +43,8 @@ static void addGeneratorPasses(Phase phase, OpPassManager &manager,
   switch (phase) {
   case Phase::Placed:
     manager.addPass(createInlineCalls());
-    manager.addPass(createInsertPlan(makePlanOptions(options), options));
+    manager.addPass(
+        createInsertPlan(makePlanOptions(options), options, options.table));
     manager.addPass(createDecomposeModel({/*means=*/true}));
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createMixPrecision());
@@ -72,7 +72,8 @@ static void addPasses(Phase phase, OpPassManager &manager,
     if (options.batch || options.getTrainers() > 1)
       manager.addPass(createResizeBatch(
           {options.batch.value_or(0), options.getTrainers()}));
-    manager.addPass(createInsertPlan(makePlanOptions(options), options));
+    manager.addPass(
+        createInsertPlan(makePlanOptions(options), options, options.table));
     manager.addPass(createDecomposeModel());
     // Marks are regions until ops have places: equal ops on two places stay
     // two.
@@ -111,8 +112,9 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createAssignSlots());
     return;
   case Phase::Kernels:
-    if (options.blockBytes)
-      manager.addPass(createBlockRows({*options.blockBytes}));
+    if (int64_t bytes = options.blockBytes.value_or(target.getBlockBytes());
+        bytes != PlanOptions::kNever)
+      manager.addPass(createBlockRows({bytes}));
     manager.addPass(createDecomposeKernels());
     manager.addPass(createCSEPass());
     manager.addPass(createFormKernels());
@@ -123,8 +125,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createPlanArena());
     return;
   case Phase::Native:
-    target.addNativePasses(manager, options.target,
-                           createEmitTasksPass(options));
+    target.addNativePasses(manager, options.target, createEmitTasks());
     return;
   }
 }

@@ -32,6 +32,5 @@ void pp::registerCompilerPasses() {
   for (const Target *target : getTargets())
     target->registerPasses();
   registerPPProgramPasses();
-  registerEmitTasksPass();
   mlir::registerTransformsPasses();
 }

@@ -21,6 +21,11 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+namespace mlir::pp {
+#define GEN_PASS_DEF_EMITTASKS
+#include "ppopt/Program/Passes.h.inc"
+} // namespace mlir::pp
+
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -227,25 +232,10 @@ LogicalResult TaskEmitter::emit(TaskOp emitted) {
   return success();
 }
 
-class EmitTasksPass
-    : public PassWrapper<EmitTasksPass, OperationPass<ModuleOp>> {
-public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(EmitTasksPass)
-
-  EmitTasksPass() = default;
-  explicit EmitTasksPass(const PlanOptions &options) : options(options) {}
-
-  StringRef getArgument() const override { return "pp-emit-tasks"; }
-  StringRef getDescription() const override {
-    return "Converts tasks to functions and emits the program's tables";
-  }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<LLVM::LLVMDialect, memref::MemRefDialect>();
-  }
-
+struct EmitTasks : pp::impl::EmitTasksBase<EmitTasks> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    FailureOr<schema::Program> program = buildProgram(module, options);
+    FailureOr<schema::Program> program = buildProgram(module);
     if (failed(program))
       return signalPassFailure();
     std::string text = schema::writeProgram(*program);
@@ -262,22 +252,14 @@ public:
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
       if (isa<PPDialect>(op.getDialect()))
         op.erase();
-    emitProgramSymbols(module, options.generates,
+    bool generates = program->generation.has_value();
+    emitProgramSymbols(module, generates,
                        SmallVector<StringRef>(names.begin(), names.end()),
                        text);
-    if (!options.generates)
+    if (!generates)
       emitBuffers(module);
     module->removeAttr(kBuffersAttr);
   }
-
-private:
-  PlanOptions options;
 };
 
 } // namespace
-
-std::unique_ptr<Pass> pp::createEmitTasksPass(const PlanOptions &options) {
-  return std::make_unique<EmitTasksPass>(options);
-}
-
-void pp::registerEmitTasksPass() { PassRegistration<EmitTasksPass>(); }

@@ -8,7 +8,9 @@
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Analysis/MatmulDescriptors.h"
 #include "ppopt/Analysis/Shardings.h"
+#include "ppopt/Analysis/StepCopies.h"
 #include "ppopt/Config.h"
+#include "ppopt/Dialect/PP/Origin.h"
 #include "ppopt/Dialect/PP/PersistentBuffers.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
@@ -30,9 +32,12 @@ std::vector<int64_t> toVector(ArrayRef<int64_t> list) {
 /// Fills the program part by part.
 class ProgramWriter {
 public:
-  ProgramWriter(ModuleOp module, PlanOp plan, const PlanOptions &options)
-      : module(module), plan(plan), options(options), index(module),
-        tables(index.tables) {}
+  ProgramWriter(ModuleOp module, PlanOp plan)
+      : module(module), plan(plan), index(module), tables(index.tables) {
+    // A program that generates has an evaluation alone.
+    StepOp step = findStep(module);
+    generates = step && step.getMicrobatch().empty();
+  }
 
   FailureOr<schema::Program> write();
 
@@ -52,19 +57,20 @@ private:
 
   ModuleOp module;
   PlanOp plan;
-  const PlanOptions &options;
   ProgramIndex index;
   const ProgramTables &tables;
+  bool generates;
   schema::Program program;
 };
 
 void ProgramWriter::addNames() {
   program.abi = PPOPT_ABI_VERSION;
   program.compiler = PPOPT_VERSION;
-  program.model = options.model;
-  program.modelHash = options.modelHash;
-  program.source = options.source;
-  program.command = options.command;
+  Origin origin = getOrigin(module);
+  program.model = origin.model;
+  program.modelHash = origin.hash;
+  program.source = origin.source;
+  program.command = origin.command;
 }
 
 void ProgramWriter::addPlan() {
@@ -230,7 +236,7 @@ LogicalResult ProgramWriter::addParameters() {
 
 void ProgramWriter::addBuffers() {
   auto buffers = module->getAttrOfType<DictionaryAttr>(kBuffersAttr);
-  if (!buffers || options.generates)
+  if (!buffers || generates)
     return;
   for (NamedAttribute buffer : buffers) {
     ShapedType type = cast<ElementsAttr>(buffer.getValue()).getShapedType();
@@ -354,7 +360,7 @@ LogicalResult ProgramWriter::addPlaces() {
       return failure();
     program.places.push_back(std::move(*place));
   }
-  if (options.generates) {
+  if (generates) {
     FailureOr<schema::Generation> generation =
         describeGeneration(module, layouts.front());
     if (failed(generation))
@@ -394,10 +400,9 @@ FailureOr<schema::Program> ProgramWriter::write() {
 
 } // namespace
 
-FailureOr<schema::Program> pp::buildProgram(ModuleOp module,
-                                            const PlanOptions &options) {
+FailureOr<schema::Program> pp::buildProgram(ModuleOp module) {
   FailureOr<PlanOp> plan = findPlan(module);
   if (failed(plan))
     return failure();
-  return ProgramWriter(module, *plan, options).write();
+  return ProgramWriter(module, *plan).write();
 }

@@ -73,13 +73,6 @@ void pp::emitBuffers(ModuleOp module) {
     emitBytes(module, "ppopt_buffers", bytes);
 }
 
-StringRef pp::getProgramJson(ModuleOp native) {
-  auto json = native.lookupSymbol<LLVM::GlobalOp>(kTrainingJson);
-  auto text =
-      json ? dyn_cast_or_null<StringAttr>(json.getValueAttr()) : nullptr;
-  return text ? text.getValue() : StringRef();
-}
-
 OwningOpRef<ModuleOp> pp::makeRefusedGeneration(MLIRContext *context,
                                                 StringRef reason) {
   context->getOrLoadDialect<LLVM::LLVMDialect>();

@@ -24,8 +24,7 @@ namespace {
 struct VerifyProgram : pp::impl::VerifyProgramBase<VerifyProgram> {
   void runOnOperation() override {
     // The names of an executable are not checked.
-    FailureOr<schema::Program> program =
-        buildProgram(getOperation(), PlanOptions());
+    FailureOr<schema::Program> program = buildProgram(getOperation());
     if (failed(program))
       return signalPassFailure();
     std::string wrong = ::ppopt::runtime::whyRefused(*program);

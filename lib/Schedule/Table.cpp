@@ -28,6 +28,10 @@ char ppopt::schedule::getLetter(Work work) {
   return letters[static_cast<int>(work)];
 }
 
+size_t ppopt::schedule::hash_value(const Table &table) {
+  return std::hash<std::string>()(writeCsv(table));
+}
+
 std::string ppopt::schedule::spell(const Cell &cell) {
   return std::to_string(cell.stage) + getLetter(cell.work) +
          std::to_string(cell.microbatch);

@@ -10,16 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "auto_memory.h"
-#include "auto_schedule.h"
 #include "commands.h"
-#include "compilation.h"
 #include "input_file.h"
 #include "mutate_model.h"
 #include "mutator.h"
 #include "plan_flags.h"
 #include "plan_text.h"
 
+#include "ppopt/Driver/Compilation.h"
 #include "ppopt/Driver/PlanReport.h"
 #include "ppopt/Program/Program.h"
 #include "ppopt/Report/Trace.h"
@@ -35,6 +33,7 @@
 
 using namespace llvm;
 using namespace ppopt;
+using mlir::pp::Compilation;
 using mlir::pp::Phase;
 
 /// Ends the run as a finding.
@@ -80,8 +79,8 @@ static bool namesFile(const Arguments &arguments) {
 }
 
 static void checkReport(Compilation &compilation,
-                        const mlir::pp::PlanOptions &plan,
                         mlir::pp::PlanReport &report) {
+  const mlir::pp::PlanOptions &plan = compilation.getPlan();
   require(succeeded(mlir::pp::addMemory(compilation.getModule(), report)),
           "the plan's memory can't be told");
   printReport(plan, report, nulls());
@@ -90,7 +89,7 @@ static void checkReport(Compilation &compilation,
     schedule::writeTrace(report.timeline, report.graph, {1, report.edgeNames});
   }
   FailureOr<ppopt::schema::Program> program =
-      mlir::pp::buildProgram(compilation.getModule(), plan);
+      mlir::pp::buildProgram(compilation.getModule());
   require(succeeded(program), "the program's document can't be made");
   std::string wrong = ppopt::runtime::whyRefused(*program);
   require(wrong.empty(), wrong);
@@ -134,14 +133,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   FailureOr<mlir::pp::PlanOptions> plan = makePlan(planCommand, *arguments);
   if (failed(plan))
     return 0;
-  Compilation compilation(*plan, /*isStrict=*/false);
+  Compilation compilation(*plan);
   if (failed(compilation.parse())) {
     require(compilation.hasErrors(), "the model was refused without an error");
     return 0;
   }
   refuseDefects(*compilation.getModule().getContext());
-  chooseWithinMemory(compilation, *arguments, *plan, nulls());
-  chooseSchedule(compilation, *plan, nulls());
+  compilation.choosePlan(nulls());
   if (!advance(compilation, Phase::Scheduled))
     return 0;
   FailureOr<mlir::pp::PlanReport> report =
@@ -149,7 +147,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   require(succeeded(report), "the plan can't be told");
   if (!advance(compilation, Phase::Kernels))
     return 0;
-  checkReport(compilation, *plan, *report);
+  checkReport(compilation, *report);
   if (advance(compilation, Phase::Native))
     checkNative(compilation.getModule());
   return 0;

@@ -95,7 +95,7 @@ int main(int argc, char **argv) {
   Choice choice;
   if (!takeFlags(words, choice))
     return 2;
-  ppopt::DriverSetup setup;
+  CompilationSetup setup;
   setup.prefix = findPrefix();
   if (choice.mutation)
     setup.extend = [choice](Phase phase, PhasePoint point,

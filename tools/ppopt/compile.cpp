@@ -1,28 +1,20 @@
 //===- compile.cpp - `ppopt compile` --------------------------------------===//
 
-#include "auto_memory.h"
-#include "auto_schedule.h"
 #include "commands.h"
-#include "compilation.h"
 #include "devices.h"
 #include "driver.h"
-#include "link_programs.h"
 #include "plan_flags.h"
 #include "temporary_folder.h"
 #include "write_file.h"
 
 #include "ppopt/Codegen/Target.h"
-#include "ppopt/Program/Program.h"
+#include "ppopt/Dialect/PP/PP.h"
 #include "ppopt/launch.h"
 #include "ppopt/shell_word.h"
 
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
-
 using namespace llvm;
 using namespace ppopt;
+using mlir::pp::Compilation;
 using mlir::pp::Phase;
 
 static constexpr StringRef phaseNames[] = {
@@ -57,30 +49,26 @@ static int printModule(const Command &command, mlir::ModuleOp module,
 /// Returns the flag for the program's samples, as in its --help. Windows of
 /// tokens (--data) are for a model that has a shifted input: others would get
 /// the same tokens for all inputs, as labels too.
-static StringRef getSamples(const json::Object &program) {
-  const json::Array *inputs = program.getArray("inputs");
-  bool isShifted = inputs && any_of(*inputs, [](const json::Value &input) {
-                     return input.getAsObject()->getInteger("shift") > 0;
-                   });
-  bool areTokens = inputs && all_of(*inputs, [](const json::Value &input) {
-                     const json::Object *object = input.getAsObject();
-                     StringRef type = object->getString("type").value_or("");
-                     return object->getArray("shape")->size() == 2 &&
-                            (type == "i32" || type == "i64");
-                   });
+static StringRef getSamples(mlir::ModuleOp module) {
+  auto inputs = module.getOps<mlir::pp::InputDeclOp>();
+  bool isShifted = any_of(
+      inputs, [](mlir::pp::InputDeclOp input) { return input.getShift() > 0; });
+  bool areTokens = all_of(inputs, [](mlir::pp::InputDeclOp input) {
+    auto type = cast<mlir::RankedTensorType>(input.getType());
+    return type.getRank() == 2 && (type.getElementType().isInteger(32) ||
+                                   type.getElementType().isInteger(64));
+  });
   return areTokens && isShifted ? "--data corpus/"
                                 : "--inputs train.safetensors";
 }
 
 /// Prints the commands that train with the executable, one per way to run it.
 static void printLaunch(StringRef executable, const mlir::pp::PlanOptions &plan,
-                        StringRef program) {
-  json::Value parsed = cantFail(json::parse(program));
+                        StringRef samples) {
   std::string path =
       executable.contains('/') ? executable.str() : ("./" + executable).str();
-  std::string command = shellCommand(path) + " " +
-                        getSamples(*parsed.getAsObject()).str() +
-                        " --steps 200";
+  std::string command =
+      shellCommand(path) + " " + samples.str() + " --steps 200";
   int64_t processes = plan.getProcesses();
   if (processes > 1)
     outs() << processes << " ranks as processes, on one machine:\n"
@@ -107,7 +95,8 @@ static LogicalResult saveDeviceIR(const Arguments &arguments,
   return writeFile(compileCommand, arguments.get("save-device-ir"), text);
 }
 
-static int run(const Arguments &arguments, const DriverSetup &setup) {
+static int run(const Arguments &arguments,
+               const mlir::pp::CompilationSetup &setup) {
   std::string output = arguments.get("o").str();
   std::optional<Phase> stop =
       mlir::pp::symbolizePhase(arguments.get("stop-after"));
@@ -136,42 +125,31 @@ static int run(const Arguments &arguments, const DriverSetup &setup) {
                        "--no-generation leaves it out: give one of them");
     plan = plan->forGenerator();
   }
-  Compilation compilation(*plan, arguments.has("werror"), setup.extend);
+  Compilation compilation(
+      *plan, {setup.prefix, setup.extend, arguments.has("werror")});
   if (failed(compilation.parse()))
     return 1;
-  mlir::OwningOpRef<mlir::ModuleOp> generator;
-  if (!stop)
-    generator = arguments.has("no-generation")
-                    ? compilation.omitGenerator()
-                    : compilation.makeGenerator(arguments.get("dump-phases"));
-  chooseWithinMemory(compilation, arguments, *plan, errs());
-  chooseSchedule(compilation, *plan, errs());
-  if (failed(compilation.run(stop.value_or(Phase::Native),
-                             arguments.get("dump-phases"))))
+  StringRef dumpFolder = arguments.get("dump-phases");
+  if (!stop && !arguments.has("no-generation"))
+    compilation.addGenerator(dumpFolder);
+  compilation.choosePlan(errs());
+  if (failed(compilation.run(stop.value_or(Phase::Kernels), dumpFolder)))
     return 1;
-  if (stop)
-    return printModule(compileCommand, compilation.getModule(), output);
-
   mlir::ModuleOp module = compilation.getModule();
-  StringRef program = mlir::pp::getProgramJson(module);
-  if (failed(saveDeviceIR(arguments, module, *plan)))
-    return 1;
+  if (stop)
+    return printModule(compileCommand, module, output);
+
+  StringRef samples = getSamples(module);
   TemporaryFolder folder;
+  if (failed(compilation.run(Phase::Native, dumpFolder)) ||
+      failed(saveDeviceIR(arguments, module, *plan)))
+    return 1;
   if (std::error_code error = folder.create())
     return fail(compileCommand,
                 "cannot make a temporary folder: " + error.message());
-  // Replace an existing executable only if linking succeeds.
-  std::string linked = folder.path("linked");
-  if (failed(linkPrograms(module, *generator, *plan, setup, folder, linked)))
+  if (failed(compilation.writeExecutable(output, folder.path(""))))
     return 1;
-  auto executable = MemoryBuffer::getFile(linked);
-  if (std::error_code error = executable.getError())
-    return fail(compileCommand,
-                "cannot read " + linked + ": " + error.message());
-  std::string error = writeWhole(output, (*executable)->getBuffer(), 0777);
-  if (!error.empty())
-    return fail(compileCommand, error);
-  printLaunch(output, *plan, program);
+  printLaunch(output, *plan, samples);
   const mlir::pp::Target &target = *mlir::pp::findTarget(plan->target.name);
   if (std::string has = target.describeDeviceCode(plan->target); !has.empty())
     errs() << has << "\n";

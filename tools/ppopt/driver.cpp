@@ -71,7 +71,7 @@ static void printVersion(raw_ostream &out) {
 
 /// Runs a command with the arguments after its name.
 static int run(const Command &command, ArrayRef<const char *> words,
-               const DriverSetup &setup) {
+               const mlir::pp::CompilationSetup &setup) {
   for (StringRef word : words)
     if (word == "--help" || word == "-h") {
       printHelp(command, outs());
@@ -91,7 +91,8 @@ static int run(const Command &command, ArrayRef<const char *> words,
   return command.run(*arguments, setup);
 }
 
-static int runModel(ArrayRef<const char *> words, const DriverSetup &setup) {
+static int runModel(ArrayRef<const char *> words,
+                    const mlir::pp::CompilationSetup &setup) {
   static constexpr StringRef families[] = {"gpt", "mlp"};
   StringRef family = words.empty() ? StringRef() : words.front();
   if (family == "--version") {
@@ -116,7 +117,8 @@ static int runModel(ArrayRef<const char *> words, const DriverSetup &setup) {
 }
 
 /// Returns the exit status.
-static int runMain(int argc, char **argv, const DriverSetup &setup) {
+static int runMain(int argc, char **argv,
+                   const mlir::pp::CompilationSetup &setup) {
   StringRef name = argc > 1 ? argv[1] : "";
   ArrayRef<const char *> words(argv + std::min(argc, 2), argv + argc);
 
@@ -155,7 +157,8 @@ static int runMain(int argc, char **argv, const DriverSetup &setup) {
 /// depend on `ulimit -s`. Untouched pages take no memory.
 static constexpr unsigned mainStack = 512 << 20, workerStack = 64 << 20;
 
-int ppopt::runDriver(int argc, char **argv, const DriverSetup &setup) {
+int ppopt::runDriver(int argc, char **argv,
+                     const mlir::pp::CompilationSetup &setup) {
   openClosedStreams();
   InitLLVM init(argc, argv);
   reportFileSizeLimit(); // after LLVM's handlers

@@ -2,7 +2,6 @@
 
 #include "flags.h"
 
-#include "ppopt/Support/NearestNames.h"
 #include "ppopt/byte_amount.h"
 #include "ppopt/shell_word.h"
 #include "schema/plan.h"
@@ -13,19 +12,6 @@
 
 using namespace llvm;
 using namespace ppopt;
-
-//===----------------------------------------------------------------------===//
-// Suggestions
-//===----------------------------------------------------------------------===//
-
-std::string ppopt::suggest(StringRef word, ArrayRef<StringRef> known) {
-  if (known.empty())
-    return "";
-  SmallVector<StringRef> nearest =
-      findNearest(word, known, [](StringRef flag) { return flag.ltrim('-'); });
-  return nearest.empty() ? "; it takes " + quoteNames(known)
-                         : askWhether(nearest);
-}
 
 //===----------------------------------------------------------------------===//
 // Values

@@ -9,6 +9,8 @@
 #ifndef PPOPT_TOOLS_FLAGS_H
 #define PPOPT_TOOLS_FLAGS_H
 
+#include "ppopt/Support/NearestNames.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
@@ -17,6 +19,10 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace mlir::pp {
+struct CompilationSetup;
+}
 
 namespace ppopt {
 
@@ -65,7 +71,6 @@ inline bool isFile(llvm::StringRef value) {
 }
 
 class Arguments;
-struct DriverSetup;
 
 struct Command {
   llvm::StringRef name; ///< "compile", "model gpt"
@@ -73,7 +78,8 @@ struct Command {
   llvm::StringRef positional; ///< e.g. "MODEL"; empty: takes none
   llvm::StringRef description;
   llvm::ArrayRef<llvm::ArrayRef<Flag>> flags; ///< groups, as --help shows them
-  int (*run)(const Arguments &arguments, const DriverSetup &setup);
+  int (*run)(const Arguments &arguments,
+             const mlir::pp::CompilationSetup &setup);
   bool takesSeveral = false; ///< positional arguments
 };
 
@@ -110,11 +116,6 @@ std::optional<Arguments> parseArguments(const Command &command,
 
 /// Writes the text of --help.
 void printHelp(const Command &command, llvm::raw_ostream &out);
-
-/// Returns "; did you mean 'x'?" with the nearest of `known`, or a list of all
-/// if none is near.
-std::string suggest(llvm::StringRef word,
-                    llvm::ArrayRef<llvm::StringRef> known);
 
 /// The exit status for an invalid command line, also in executables. Other
 /// errors exit with 1.

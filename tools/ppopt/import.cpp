@@ -138,7 +138,8 @@ static void printRecipe(const ImportedModel &model, StringRef file,
          << "DATA.safetensors has a tensor with all rows for each input.\n";
 }
 
-static int runImport(const Arguments &arguments, const DriverSetup &) {
+static int runImport(const Arguments &arguments,
+                     const mlir::pp::CompilationSetup &) {
   mlir::MLIRContext context;
   context.printOpOnDiagnostic(false);
   context.getDiagEngine().registerHandler([](mlir::Diagnostic &diagnostic) {

@@ -90,7 +90,8 @@ static void print(const Device &device, raw_ostream &out) {
                  device.busy.matmuls, device.busy.elements, device.busy.memory);
 }
 
-static int run(const Arguments &arguments, const DriverSetup &setup) {
+static int run(const Arguments &arguments,
+               const mlir::pp::CompilationSetup &setup) {
   int64_t cores = std::max(1u, hardware_concurrency().compute_thread_count());
   int64_t threads =
       arguments.has("threads") ? arguments.getInteger("threads") : cores;

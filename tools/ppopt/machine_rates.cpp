@@ -15,6 +15,7 @@
 using namespace llvm;
 using namespace ppopt;
 using mlir::pp::Device;
+using mlir::pp::PlanOptions;
 using schema::LinkRates;
 
 //===----------------------------------------------------------------------===//
@@ -46,18 +47,21 @@ static const GptModel kSmall = makeGpt(128, 4, 128, 4, "f32"),
                       kFar =
                           makeGpt(512, 8, 64, 1, "f32", /*vocabulary=*/16384);
 
-static std::vector<std::string> makeFlags(int64_t threads,
-                                          std::vector<std::string> more = {}) {
-  more.insert(more.end(), {"--threads", std::to_string(threads)});
-  return more;
+static PlanOptions makePlan(int64_t threads, const char *axis = "dp",
+                            int64_t ranks = 1) {
+  PlanOptions plan;
+  plan.mesh = {{axis, ranks}};
+  plan.target.threads = threads;
+  return plan;
 }
 
 /// Returns the launches of a GPT on one rank.
 static FailureOr<std::vector<TimedLaunch>>
-profileGpt(const GptModel &model, std::vector<std::string> flags,
-           const TemporaryFolder &folder, const DriverSetup &setup) {
+profileGpt(const GptModel &model, const PlanOptions &plan,
+           const TemporaryFolder &folder,
+           const mlir::pp::CompilationSetup &setup) {
   Probe probe(folder, "kernels");
-  if (failed(probe.compile(model, std::move(flags), setup)))
+  if (failed(probe.compile(model, plan, setup)))
     return failure();
   return probe.profile(Ranks::AsThreads);
 }
@@ -253,7 +257,8 @@ static schema::BusyFactors compare(const std::vector<TimedLaunch> &alone,
 static LogicalResult measureRanks(int64_t threads,
                                   const std::vector<TimedLaunch> &alone,
                                   const TemporaryFolder &folder,
-                                  const DriverSetup &setup, Device &device) {
+                                  const mlir::pp::CompilationSetup &setup,
+                                  Device &device) {
   Pairs pairs{{folder, "few"}, {folder, "many"}, {folder, "sums"}};
   auto twice = [](GptModel model) {
     model.layers = 2;
@@ -267,15 +272,13 @@ static LogicalResult measureRanks(int64_t threads,
     model.batch *= 2;
     return model;
   };
-  if (failed(pairs.few.compile(
-          twice(kSmall),
-          makeFlags(threads, {"--mesh", "pp=2", "--microbatches", "4"}),
-          setup)) ||
+  PlanOptions onPlaces = makePlan(threads, "pp", 2);
+  onPlaces.microbatches = 4;
+  if (failed(pairs.few.compile(twice(kSmall), onPlaces, setup)) ||
       failed(pairs.many.compile(twice(halved(kLarge)),
-                                makeFlags(threads, {"--mesh", "pp=2"}),
-                                setup)) ||
-      failed(pairs.sums.compile(doubled(kLarge),
-                                makeFlags(threads, {"--mesh", "dp=2"}), setup)))
+                                makePlan(threads, "pp", 2), setup)) ||
+      failed(pairs.sums.compile(doubled(kLarge), makePlan(threads, "dp", 2),
+                                setup)))
     return failure();
   FailureOr<schema::RankRates> asThreads =
       measureRanks(pairs, Ranks::AsThreads);
@@ -299,21 +302,24 @@ static LogicalResult measureRanks(int64_t threads,
   return success();
 }
 
-FailureOr<Device> ppopt::measureMachine(int64_t threads,
-                                        const TemporaryFolder &folder,
-                                        const DriverSetup &setup) {
+FailureOr<Device>
+ppopt::measureMachine(int64_t threads, const TemporaryFolder &folder,
+                      const mlir::pp::CompilationSetup &setup) {
   Device device;
   device.threads = threads;
-  const std::pair<const GptModel *, std::vector<std::string>> gpts[] = {
-      {&kLarge, {}},
-      {&kLarge, {"--precision", "bf16"}},
-      {&kSmall, {}},
-      {&kDouble, {}},
-      {&kFar, {}}};
+  using mlir::pp::Precision;
+  const std::pair<const GptModel *, Precision> gpts[] = {
+      {&kLarge, Precision::model},
+      {&kLarge, Precision::bf16},
+      {&kSmall, Precision::model},
+      {&kDouble, Precision::model},
+      {&kFar, Precision::model}};
   std::vector<TimedLaunch> kernels, large;
-  for (const auto &[model, flags] : gpts) {
+  for (const auto &[model, precision] : gpts) {
+    PlanOptions plan = makePlan(threads);
+    plan.precision = precision;
     FailureOr<std::vector<TimedLaunch>> launches =
-        profileGpt(*model, makeFlags(threads, flags), folder, setup);
+        profileGpt(*model, plan, folder, setup);
     if (failed(launches))
       return failure();
     copy_if(*launches, std::back_inserter(kernels),

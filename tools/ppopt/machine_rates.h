@@ -13,9 +13,9 @@ namespace ppopt {
 /// Measures what a rank with so many threads computes and sends on this
 /// machine, with programs that it compiles in `folder`. Leaves the name empty.
 /// Prints what fails.
-llvm::FailureOr<mlir::pp::Device> measureMachine(int64_t threads,
-                                                 const TemporaryFolder &folder,
-                                                 const DriverSetup &setup);
+llvm::FailureOr<mlir::pp::Device>
+measureMachine(int64_t threads, const TemporaryFolder &folder,
+               const mlir::pp::CompilationSetup &setup);
 
 } // namespace ppopt
 

@@ -76,7 +76,8 @@ static constexpr Flag gptFlags[] = {
      "exclude targets with this id from the loss"},
 };
 
-static int runGpt(const Arguments &arguments, const DriverSetup &) {
+static int runGpt(const Arguments &arguments,
+                  const mlir::pp::CompilationSetup &) {
   const Preset *preset = llvm::find_if(presets, [&](const Preset &candidate) {
     return candidate.name == arguments.get("preset");
   });
@@ -159,7 +160,8 @@ static constexpr Flag mlpFlags[] = {
     {"dtype", ValueKind::Choice, "TYPE", "f32", "floating-point type", types},
 };
 
-static int runMlp(const Arguments &arguments, const DriverSetup &) {
+static int runMlp(const Arguments &arguments,
+                  const mlir::pp::CompilationSetup &) {
   MlpModel model;
   for (StringRef text : split(arguments.get("widths"), ',')) {
     int64_t width = 0;

@@ -1,9 +1,6 @@
 //===- plan.cpp - `ppopt plan` --------------------------------------------===//
 
-#include "auto_memory.h"
-#include "auto_schedule.h"
 #include "commands.h"
-#include "compilation.h"
 #include "driver.h"
 #include "plan_flags.h"
 #include "plan_text.h"
@@ -53,16 +50,16 @@ static LogicalResult writeFiles(const Arguments &arguments,
   return success();
 }
 
-static int printProgram(mlir::ModuleOp module,
-                        const mlir::pp::PlanOptions &plan) {
-  FailureOr<schema::Program> program = mlir::pp::buildProgram(module, plan);
+static int printProgram(mlir::ModuleOp module) {
+  FailureOr<schema::Program> program = mlir::pp::buildProgram(module);
   if (failed(program))
     return 1;
   outs() << schema::writeProgram(*program) << "\n";
   return 0;
 }
 
-static int run(const Arguments &arguments, const DriverSetup &setup) {
+static int run(const Arguments &arguments,
+               const mlir::pp::CompilationSetup &setup) {
   if (arguments.has("o") && !arguments.has("emit"))
     return failUsage(planCommand,
                      "-o is the output file of --emit; give --emit, or "
@@ -76,11 +73,11 @@ static int run(const Arguments &arguments, const DriverSetup &setup) {
                        "--" + flag +
                            " shows the schedules of ranks, and --launch "
                            "local has none; leave one of them out");
-  Compilation compilation(*plan, arguments.has("werror"), setup.extend);
+  mlir::pp::Compilation compilation(
+      *plan, {setup.prefix, setup.extend, arguments.has("werror")});
   if (failed(compilation.parse()))
     return 1;
-  chooseWithinMemory(compilation, arguments, *plan, errs());
-  chooseSchedule(compilation, *plan, errs());
+  compilation.choosePlan(errs());
   if (failed(compilation.run(Phase::Scheduled)))
     return 1;
   FailureOr<PlanReport> report =
@@ -92,11 +89,11 @@ static int run(const Arguments &arguments, const DriverSetup &setup) {
                             schedule::writeCsv(report->table)));
   if (failed(compilation.run(Phase::Kernels)) ||
       failed(mlir::pp::addMemory(compilation.getModule(), *report)) ||
-      failed(writeFiles(arguments, *plan, *report)))
+      failed(writeFiles(arguments, compilation.getPlan(), *report)))
     return 1;
   if (arguments.has("json"))
-    return printProgram(compilation.getModule(), compilation.getPlan());
-  printReport(*plan, *report, outs());
+    return printProgram(compilation.getModule());
+  printReport(compilation.getPlan(), *report, outs());
   return 0;
 }
 

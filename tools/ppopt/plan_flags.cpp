@@ -6,13 +6,10 @@
 #include "schedule_flags.h"
 
 #include "geometry/axes.h"
-#include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/Target.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/Threading.h"
 
 #include <array>
 
@@ -141,51 +138,7 @@ static constexpr Flag planFlags[] = {
      /*isForTests=*/true},
 };
 
-/// Each action of a schedule is an op in the IR and an action in the program.
-static constexpr int64_t kMostMicrobatches = 4096;
-static constexpr int64_t kMostRows = int64_t(1) << 40;
-static constexpr int64_t kMostRanks = int64_t(1) << 20;
-
 ArrayRef<Flag> ppopt::getPlanFlags() { return planFlags; }
-
-/// Sets cpu and features. Returns an error if `name` is not a processor of the
-/// target, empty otherwise.
-static std::string setCpu(StringRef name, const mlir::pp::Target &target,
-                          mlir::pp::Machine &machine) {
-  if (name == "native") {
-    target.setNative(machine);
-    return "";
-  }
-  SmallVector<StringRef> known = target.getCpus();
-  if (!is_contained(known, name)) {
-    std::string hint = suggest(name, known);
-    return ("unknown processor '" + name + "'" +
-            (StringRef(hint).starts_with("; did") ? hint
-                                                  : "; 'native' is this one"))
-        .str();
-  }
-  machine.cpu = name.str();
-  return "";
-}
-
-/// Sets gpu. Returns an error if the target has no such GPU, empty otherwise.
-static std::string setGpu(StringRef name, const mlir::pp::Target &target,
-                          mlir::pp::Machine &machine) {
-  SmallVector<StringRef> known = target.getGpus();
-  if (known.empty())
-    return name.empty() ? ""
-                        : ("ranks of --target " + target.getName() +
-                           " have no GPU; add --target cuda, or leave it out")
-                              .str();
-  if (name.empty())
-    name = known.front();
-  if (!is_contained(known, name))
-    return ("unknown GPU '" + name + "'" + suggest(name, known) +
-            "; known: " + join(known, ", "))
-        .str();
-  machine.gpu = name.str();
-  return "";
-}
 
 /// Warns if the plan's processor multiplies bf16 matrices slower than f32
 /// matrices.
@@ -240,89 +193,31 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
     size.getAsInteger(10, ranks);
     plan.mesh.add({name.str(), ranks});
   }
-  std::string wrong = setSchedule(arguments, plan);
-  if (!wrong.empty())
-    return reject(wrong);
   setChoices(arguments, plan);
-  wrong = mlir::pp::findContradiction(plan);
-  if (!wrong.empty())
-    return reject(wrong);
-  if (plan.launch == schema::Launch::local)
-    for (const geometry::Axis &axis : plan.mesh)
-      if (axis.size > 1 &&
-          geometry::useOf(axis.name) == geometry::AxisUse::Batch)
-        return reject("--launch local is one process without data-parallel "
-                      "ranks; leave " +
-                      Twine(axis.name) + "=" + Twine(axis.size) +
-                      " out of --mesh, or --launch local");
+  plan.choosesRecompute = !arguments.has("recompute");
+  plan.choosesPrefetch = !arguments.has("prefetch");
   plan.deviceMemory = arguments.getBytes("device-memory");
+  if (arguments.has("block-bytes"))
+    plan.blockBytes = arguments.getBytes("block-bytes").value_or(plan.kNever);
   if (arguments.has("batch"))
     plan.batch = arguments.getInteger("batch");
-  if (plan.mesh.ranks() > kMostRanks)
-    return reject("--mesh: makes " + Twine(plan.mesh.ranks()) +
-                  " ranks, more than " + Twine(kMostRanks));
-  if (plan.microbatches > kMostMicrobatches)
-    return reject("--microbatches: at most " + Twine(kMostMicrobatches) +
-                  ", not " + Twine(plan.microbatches));
-  if (plan.batch && *plan.batch > kMostRows)
-    return reject("--batch: at most " + Twine(kMostRows) + " rows, not " +
-                  Twine(*plan.batch));
-  int64_t tiles = plan.mesh.batchParts() * plan.microbatches;
-  if (plan.batch && *plan.batch % tiles != 0)
-    return reject("--batch " + Twine(*plan.batch) + " does not divide by " +
-                  Twine(plan.mesh.batchParts()) +
-                  " data-parallel ranks times " + Twine(plan.microbatches) +
-                  " microbatches; the next that does is " +
-                  Twine((*plan.batch / tiles + 1) * tiles));
-  if (plan.nesterov && plan.optimizer != schema::Optimizer::sgd)
-    return reject(Twine("--nesterov goes with --optimizer sgd, not ") +
-                  schema::spell(plan.optimizer));
-  plan.target.name = arguments.get("target").str();
   plan.thresholds = arguments.get("threshold").str();
-  wrong = mlir::pp::checkThresholds(plan.thresholds);
+  plan.target = {arguments.get("target").str(), arguments.getInteger("threads"),
+                 arguments.get("cpu").str(), /*features=*/"",
+                 arguments.get("gpu").str()};
+  plan.command = arguments.line;
+  plan.source = arguments.positional;
+  std::string wrong = setSchedule(arguments, plan);
+  if (wrong.empty())
+    wrong = mlir::pp::completePlan(plan);
   if (!wrong.empty())
-    return reject("--threshold: " + wrong);
-
-  // Ranks of one machine share its cores.
-  int64_t cores = std::max(1u, hardware_concurrency().compute_thread_count());
-  plan.target.threads = arguments.has("threads")
-                            ? arguments.getInteger("threads")
-                            : std::max<int64_t>(1, cores / plan.getProcesses());
-  if (plan.target.threads > 1024)
-    return reject("--threads: at most 1024, not " + Twine(plan.target.threads));
-
+    return reject(wrong);
   const mlir::pp::Target &target = *mlir::pp::findTarget(plan.target.name);
-  wrong = setCpu(arguments.get("cpu"), target, plan.target);
-  if (!wrong.empty())
-    return reject("--cpu: " + wrong);
-  wrong = setGpu(arguments.get("gpu"), target, plan.target);
-  if (!wrong.empty())
-    return reject("--gpu: " + wrong);
-  if (plan.sync != schema::Sync::step && !plan.target.gpu.empty())
-    return reject(Twine("--sync ") + schema::spell(plan.sync) +
-                  ": ranks of --target " + target.getName() +
-                  " run in step; leave out --sync, or use --target cpu");
-  plan.blockBytes = arguments.has("block-bytes")
-                        ? arguments.getBytes("block-bytes")
-                        : target.getBlockBytes();
-  if (plan.matmul == schema::MatmulSource::generated &&
-      !target.generatesMatmuls())
-    return reject("--matmul generated: --target " + target.getName() +
-                  " computes matmuls by its library; add --target cuda, or "
-                  "leave it out");
-  if (plan.math == schema::Math::accurate && !target.choosesMath())
-    return reject("--math accurate: --target " + target.getName() +
-                  " has one kind of functions; add --target cuda, or leave it "
-                  "out");
   plan.device = chooseDevice(arguments, plan.target.threads,
                              /*isNative=*/arguments.get("cpu") == "native",
                              target.getDevice(plan.target), wrong);
   if (!wrong.empty())
     return reject(wrong);
   warnOfBF16(command, arguments, target, plan);
-
-  plan.command = arguments.line;
-  plan.source = arguments.positional;
-  plan.model = sys::path::stem(arguments.positional).str();
   return plan;
 }

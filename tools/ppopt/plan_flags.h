@@ -5,7 +5,7 @@
 
 #include "flags.h"
 
-#include "ppopt/Program/PlanOptions.h"
+#include "ppopt/Driver/PlanOptions.h"
 
 namespace ppopt {
 

@@ -3,8 +3,8 @@
 #ifndef PPOPT_TOOLS_PLAN_TEXT_H
 #define PPOPT_TOOLS_PLAN_TEXT_H
 
+#include "ppopt/Driver/PlanOptions.h"
 #include "ppopt/Driver/PlanReport.h"
-#include "ppopt/Program/PlanOptions.h"
 
 #include "llvm/Support/raw_ostream.h"
 

@@ -12,7 +12,7 @@ static constexpr Flag plotFlags[] = {
     {"o", ValueKind::Output, "FILE", "curves.html", "the HTML page"},
 };
 
-static int run(const Arguments &arguments, const DriverSetup &) {
+static int run(const Arguments &arguments, const mlir::pp::CompilationSetup &) {
   std::vector<curves::Run> runs;
   for (const std::string &path : arguments.positionals) {
     Expected<curves::Run> run = curves::readRun(path);

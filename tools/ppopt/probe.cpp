@@ -3,12 +3,9 @@
 #include "probe.h"
 
 #include "commands.h"
-#include "compilation.h"
-#include "link_programs.h"
-#include "plan_flags.h"
-#include "write_file.h"
 
 #include "ppopt/Program/ProgramTables.h"
+#include "ppopt/Support/WriteFile.h"
 #include "ppopt/launch.h"
 #include "ppopt/shell_word.h"
 
@@ -27,31 +24,17 @@ static constexpr int kSteps = 5;
 
 bool ppopt::hasMpirun() { return bool(sys::findProgramByName("mpirun")); }
 
-LogicalResult Probe::compile(const GptModel &model,
-                             std::vector<std::string> flags,
-                             const DriverSetup &setup) {
-  std::string modelPath = path(".mlir");
-  if (failed(writeFile(compileCommand, modelPath, writeGpt(model))))
-    return failure();
-  flags.insert(flags.begin(), modelPath);
-  // What is measured must not depend on what was measured before.
-  flags.insert(flags.end(), {"--device", "builtin", "-o", path(".run")});
-  std::vector<const char *> words;
-  for (const std::string &flag : flags)
-    words.push_back(flag.c_str());
-  std::optional<Arguments> arguments =
-      parseArguments(compileCommand, words, errs());
-  if (!arguments)
-    return failure();
-  FailureOr<mlir::pp::PlanOptions> plan = makePlan(compileCommand, *arguments);
-  if (failed(plan))
-    return failure();
-  ranks = plan->mesh.ranks();
-  Compilation compilation(*plan, /*isStrict=*/false, setup.extend);
-  if (failed(compilation.parse()))
-    return failure();
-  mlir::OwningOpRef<mlir::ModuleOp> generator = compilation.omitGenerator();
-  if (failed(compilation.run(Phase::Kernels)))
+LogicalResult Probe::compile(const GptModel &model, mlir::pp::PlanOptions plan,
+                             const mlir::pp::CompilationSetup &setup) {
+  plan.source = path(".mlir");
+  std::string wrong = writeWhole(plan.source, writeGpt(model));
+  if (wrong.empty())
+    wrong = mlir::pp::completePlan(plan);
+  if (!wrong.empty())
+    return failure(fail(machineCommand, wrong));
+  ranks = plan.mesh.ranks();
+  mlir::pp::Compilation compilation(plan, setup);
+  if (failed(compilation.parse()) || failed(compilation.run(Phase::Kernels)))
     return failure();
   mlir::pp::ProgramTables tables(compilation.getModule());
   for (mlir::pp::KernelOp kernel : tables.kernels)
@@ -60,8 +43,7 @@ LogicalResult Probe::compile(const GptModel &model,
     work[matmul.name] = mlir::pp::estimateGemmWork(matmul.op);
   if (failed(compilation.run(Phase::Native)))
     return failure();
-  return linkPrograms(compilation.getModule(), *generator, *plan, setup, folder,
-                      path(".run"));
+  return compilation.writeExecutable(path(".run"), folder.path(""));
 }
 
 LogicalResult Probe::run(Ranks how, const std::string &flags) const {

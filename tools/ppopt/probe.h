@@ -23,10 +23,9 @@ public:
   Probe(const TemporaryFolder &folder, std::string name)
       : folder(folder), name(std::move(name)) {}
 
-  /// Compiles the model with the flags of `ppopt compile`. Prints what fails.
-  llvm::LogicalResult compile(const GptModel &model,
-                              std::vector<std::string> flags,
-                              const DriverSetup &setup);
+  /// Compiles the model under a plan. Prints what fails.
+  llvm::LogicalResult compile(const GptModel &model, mlir::pp::PlanOptions plan,
+                              const mlir::pp::CompilationSetup &setup);
 
   /// Returns the launches of rank 0, each with its mean time. Prints what
   /// fails.

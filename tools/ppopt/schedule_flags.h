@@ -5,20 +5,14 @@
 
 #include "flags.h"
 
-#include "ppopt/Program/PlanOptions.h"
+#include "ppopt/Driver/PlanOptions.h"
 
 namespace ppopt {
 
-/// Sets the plan's schedule, its microbatches and the places of its stages.
-/// Also sets the axis pp if only the schedule file gives the number of places.
+/// Sets the plan's schedule, which may be a file's, and its microbatches.
 /// Returns an error (one line), empty on success.
 std::string setSchedule(const Arguments &arguments,
                         mlir::pp::PlanOptions &plan);
-
-/// Sets a built-in schedule, and the places of its stages if it has several per
-/// place. `plan.chunks` is the user's choice. Returns an error, empty on
-/// success.
-std::string setNamedSchedule(llvm::StringRef name, mlir::pp::PlanOptions &plan);
 
 } // namespace ppopt
 

@@ -2,22 +2,11 @@
 
 #include "write_file.h"
 
-#include "files/whole_file.h"
+#include "ppopt/Support/WriteFile.h"
 
 #include "llvm/ADT/Twine.h"
 
 using namespace ppopt;
-
-std::string ppopt::writeWhole(llvm::StringRef path, llvm::StringRef text,
-                              unsigned mode) {
-  WholeFile file;
-  std::string error = file.open(path.str(), mode);
-  if (error.empty())
-    error = file.write(text.data(), text.size());
-  if (error.empty())
-    error = file.commit(/*isDurable=*/false);
-  return error.empty() ? "" : (path + ": " + error).str();
-}
 
 mlir::LogicalResult ppopt::writeFile(const Command &command,
                                      llvm::StringRef path,

@@ -15,11 +15,6 @@ namespace ppopt {
 mlir::LogicalResult writeFile(const Command &command, llvm::StringRef path,
                               llvm::StringRef text);
 
-/// Writes a whole file, with a mode as for open(2). Returns an error that
-/// begins with the path; empty on success.
-std::string writeWhole(llvm::StringRef path, llvm::StringRef text,
-                       unsigned mode = 0666);
-
 } // namespace ppopt
 
 #endif // PPOPT_TOOLS_WRITE_FILE_H

@@ -84,12 +84,9 @@ public:
   /// Returns the bytes of values above which tasks compute them in blocks of
   /// rows, unless --block-bytes says how many.
   virtual int64_t getBlockBytes() const { return int64_t(64) << 20; }
-  /// Returns whether the target has f32 functions of more than one accuracy:
-  /// --math accurate.
-  virtual bool choosesMath() const { return false; }
-  /// Returns whether the target compiles kernels for matmuls: --matmul
-  /// generated.
-  virtual bool generatesMatmuls() const { return false; }
+  /// Returns whether the target has kernels for each value of a plan option
+  /// (PLAN_KERNELS of schema/plan_options.def), or for its default alone.
+  virtual bool hasKernels(StringRef flag) const { return false; }
   /// Adds the pass that decides how these kernels compute the matmuls of tasks
   /// on buffers, if the plan wants them: it sets `kernel` of each.
   virtual void addPlanMatmuls(OpPassManager &manager) const {}

@@ -7,7 +7,7 @@
 #ifndef PPOPT_DRIVER_COMPILE_H
 #define PPOPT_DRIVER_COMPILE_H
 
-#include "ppopt/Program/PlanOptions.h"
+#include "ppopt/Driver/PlanOptions.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -39,4 +39,14 @@ def VerifyProgram : Pass<"pp-verify-program", "::mlir::ModuleOp"> {
   }];
 }
 
+def EmitTasks : Pass<"pp-emit-tasks", "::mlir::ModuleOp"> {
+  let summary = "Converts tasks to functions and emits the program's tables";
+  let description = [{
+    Before: tasks on buffers, whose kernels are functions already. After: for each task `void @task(ptr rank, ptr args, ptr temps)` (`runtime.h`), a
+    table of these functions, and as constants the program's document and the bytes of the persistent buffers. The plan, buckets, regions and
+    schedules are removed: the document has them.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"];
+}
+
 #endif // PPOPT_PROGRAM_PASSES

@@ -56,7 +56,13 @@ std::string spell(const Cell &cell);
 struct Table {
   int microbatches = 1;
   std::vector<std::vector<Cell>> rows;
+
+  friend bool operator==(const Table &a, const Table &b) {
+    return a.microbatches == b.microbatches && a.rows == b.rows;
+  }
 };
+/// As LLVM finds it.
+size_t hash_value(const Table &table);
 
 /// Returns the table as it runs: if any backward is split, all are; a full one
 /// becomes the input part directly followed by the weight part.

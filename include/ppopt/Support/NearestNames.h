@@ -55,6 +55,18 @@ inline std::string askWhether(llvm::ArrayRef<llvm::StringRef> names) {
   return names.empty() ? "" : "; did you mean " + quoteNames(names) + "?";
 }
 
+/// Returns "; did you mean 'x'?" with the nearest of `known`, or a list of all
+/// if none is near.
+inline std::string suggest(llvm::StringRef word,
+                           llvm::ArrayRef<llvm::StringRef> known) {
+  if (known.empty())
+    return "";
+  llvm::SmallVector<llvm::StringRef> nearest = findNearest(
+      word, known, [](llvm::StringRef name) { return name.ltrim('-'); });
+  return nearest.empty() ? "; it takes " + quoteNames(known)
+                         : askWhether(nearest);
+}
+
 } // namespace ppopt
 
 #endif // PPOPT_SUPPORT_NEARESTNAMES_H

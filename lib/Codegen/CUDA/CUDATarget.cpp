@@ -71,8 +71,9 @@ public:
   }
   /// A GPU multiplies blocks of a few thousand rows as fast as all rows.
   int64_t getBlockBytes() const override { return int64_t(256) << 20; }
-  bool choosesMath() const override { return true; }
-  bool generatesMatmuls() const override { return true; }
+  bool hasKernels(StringRef flag) const override {
+    return flag == "math" || flag == "matmul";
+  }
   void addPlanMatmuls(OpPassManager &manager) const override {
     manager.addPass(createPlanCudaMatmuls());
   }

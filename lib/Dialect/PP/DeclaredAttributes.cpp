@@ -3,6 +3,7 @@
 #include "ppopt/Dialect/PP/DeclaredAttributes.h"
 
 #include "ppopt/Dialect/PP/FixedBatch.h"
+#include "ppopt/Dialect/PP/Origin.h"
 #include "ppopt/Dialect/PP/PP.h"
 #include "ppopt/Dialect/PP/PersistentBuffers.h"
 #include "ppopt/Support/NearestNames.h"
@@ -78,6 +79,8 @@ static constexpr Declaration kDeclarations[] = {
     {kThresholdsAttr, kOperation, isOf<ModuleOp>, isValue<DictionaryAttr>,
      "a dictionary", /*inModels=*/true},
     {kDeviceAttr, kOperation, isOf<ModuleOp>, isValue<DictionaryAttr>,
+     "a dictionary", /*inModels=*/true},
+    {kOriginAttr, kOperation, isOf<ModuleOp>, isValue<DictionaryAttr>,
      "a dictionary", /*inModels=*/true},
 
     {kShardingAttr, kArgument, isOf<func::FuncOp, TaskOp>,

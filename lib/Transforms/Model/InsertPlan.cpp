@@ -22,9 +22,11 @@ namespace {
 struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
   using InsertPlanBase::InsertPlanBase;
   InsertPlan() = default;
-  InsertPlan(const InsertPlan &other) : InsertPlanBase(other) {}
-  InsertPlan(InsertPlanOptions options, const PlanChoices &choices)
-      : InsertPlanBase(std::move(options)) {
+  InsertPlan(const InsertPlan &other)
+      : InsertPlanBase(other), table(other.table) {}
+  InsertPlan(InsertPlanOptions options, const PlanChoices &choices,
+             const std::optional<ppopt::schedule::Table> &table)
+      : InsertPlanBase(std::move(options)), table(table) {
 #define PLAN_CHOICE(FIELD, ...) FIELD = schema::spell(choices.FIELD);
 #define PLAN_SWITCH(FIELD, ...) FIELD = choices.FIELD;
 #define PLAN_LEVEL(FIELD, ...) FIELD = choices.FIELD;
@@ -65,7 +67,7 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
         builder, entry->getLoc(), *axes, input.getDimSize(0), microbatches,
         schedule,
         TargetAttr::get(&getContext(), target, threads, cpu, features, gpu),
-        getText(builder, table),
+        table ? TableAttr::get(&getContext(), *table) : TableAttr(),
         stagePlaces.empty() ? DenseI64ArrayAttr()
                             : builder.getDenseI64ArrayAttr(stagePlaces),
         deviceMemory ? builder.getI64IntegerAttr(deviceMemory) : IntegerAttr(),
@@ -77,6 +79,8 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
   }
 
 private:
+  std::optional<ppopt::schedule::Table> table;
+
   /// Returns the size of the batch's axis, which becomes 1.
   static int64_t takeTrainers(ArrayAttr &axes) {
     int64_t trainers = 1;
@@ -142,10 +146,6 @@ private:
                         llvm::cl::init(DEFAULT)};
 #include "schema/plan_options.def"
 
-  static StringAttr getText(Builder &builder, StringRef text) {
-    return text.empty() ? StringAttr() : builder.getStringAttr(text);
-  }
-
   /// Parses "dp=2,pp=4"; adds the axis of the batch, of size 1, if there is
   /// none.
   FailureOr<ArrayAttr> parseMesh(Builder &builder, Location loc) {
@@ -172,7 +172,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Pass> pp::createInsertPlan(InsertPlanOptions options,
-                                           const PlanChoices &choices) {
-  return std::make_unique<InsertPlan>(std::move(options), choices);
+std::unique_ptr<Pass>
+pp::createInsertPlan(InsertPlanOptions options, const PlanChoices &choices,
+                     const std::optional<ppopt::schedule::Table> &table) {
+  return std::make_unique<InsertPlan>(std::move(options), choices, table);
 }

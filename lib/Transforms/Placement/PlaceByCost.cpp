@@ -24,7 +24,7 @@ static std::vector<int> countInFlight(PlanOp plan,
   int pieces = placeOf.size(), microbatches = plan.getMicrobatches();
   schedule::Result<schedule::Table> table =
       plan.getTable()
-          ? schedule::parseCsv(plan.getTable()->str())
+          ? plan.getTable()->getTable()
           : schedule::generate(plan.getSchedule().str(),
                                schedule::makeChain(placeOf), microbatches);
   std::vector<int> open(pieces), most(pieces);

@@ -227,3 +227,13 @@ pp.schedule 0 attributes {slots = array<i64>} {
   // expected-error @+1 {{unknown collective 'all_to_all'; use all_reduce, all_gather, reduce_scatter, broadcast}}
   %0 = pp.start all_to_all over <["dp"]> channel 1 <grads, "b0">
 }
+
+// -----
+
+// expected-error @+1 {{expected a run: its stage, F, B, I or W, and its microbatch, as in 0F1}}
+#not_a_run = #pp.table<[0F0, 0A1]>
+
+// -----
+
+// expected-error @+1 {{expected a run: its stage, F, B, I or W, and its microbatch, as in 0F1}}
+#no_microbatch = #pp.table<[0F0], [1F]>

@@ -1,8 +1,8 @@
 // RUN: %ppopt opt %s | %ppopt opt | FileCheck %s
 // RUN: %ppopt opt %s --mlir-print-op-generic | %ppopt opt | FileCheck %s
 
-// CHECK: pp.plan {{.*}}device_memory = 1024 : i64{{.*}}launch = "local"{{.*}}stage_places = array<i64: 0, 1, 1, 0>{{.*}}table = "0F0"
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "table", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local", table = "0F0", stage_places = array<i64: 0, 1, 1, 0>, device_memory = 1024 : i64}
+// CHECK: pp.plan {{.*}}device_memory = 1024 : i64{{.*}}launch = "local"{{.*}}stage_places = array<i64: 0, 1, 1, 0>{{.*}}table = #pp.table<[0F0, 0F1, 3I0, 3W0], [1F0, 2B1]>
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "table", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local", table = #pp.table<[0F0, 0F1, 3I0, 3W0], [1F0, 2B1]>, stage_places = array<i64: 0, 1, 1, 0>, device_memory = 1024 : i64}
 // CHECK: pp.param_decl "w" {{.*}}places = array<i64: 0, 3>
 pp.param_decl "w" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 3>}
 

@@ -22,6 +22,7 @@
 #include "ppopt/Dialect/PP/PlanChoices.h"
 #include "ppopt/Dialect/PP/RealAttr.h"
 #include "ppopt/Dialect/PP/ShardingTypes.h"
+#include "ppopt/Schedule/Table.h"
 
 #include "ppopt/Dialect/PP/PPDialect.h.inc"
 #include "ppopt/Dialect/PP/PPEnums.h.inc"

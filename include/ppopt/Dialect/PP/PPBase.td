@@ -339,6 +339,15 @@ def PP_TargetAttr : PP_Attr<"Target", "target"> {
   let assemblyFormat = "`<` $name `,` `threads` `=` $threads `,` `cpu` `=` $cpu `,` `features` `=` $features (`,` `gpu` `=` $gpu^)? `>`";
 }
 
+def PP_TableAttr : PP_Attr<"Table", "table"> {
+  let summary = "a schedule as a table: the runs of each place in order";
+  let description = [{
+    A list per place; a run is its stage, what it does (F, B, I or W) and its microbatch. Example: `#pp.table<[0F0, 0B0], [1F0, 1B0]>`.
+  }];
+  let parameters = (ins AttrParameter<"::ppopt::schedule::Table", "the table", "const ::ppopt::schedule::Table &">:$table);
+  let hasCustomAssemblyFormat = 1;
+}
+
 def PP_MeshAxisAttr : PP_Attr<"MeshAxis", "axis"> {
   let parameters = (ins StringRefParameter<>:$name, "int64_t":$size);
   let assemblyFormat = "`<` $name `=` $size `>`";

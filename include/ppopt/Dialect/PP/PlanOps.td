@@ -11,7 +11,7 @@ def PP_PlanOp : PP_Op<"plan", [], /*attributes=*/[]> {
   let description = [{
     One per module, from phase `placed` on. `batch` is the global batch. The mesh's axes are major to minor: `dp` and `fsdp` split the rows of the batch,
     `pp` the model into places; any other axis cuts what the model's author annotated with it. `schedule` is a name, or "table" if the user gave a
-    `table` (CSV). With `evaluates_rows` an evaluation is over all rows of all its batches; otherwise it is the mean of those of whole batches, and `mixes_rows`
+    `table`. With `evaluates_rows` an evaluation is over all rows of all its batches; otherwise it is the mean of those of whole batches, and `mixes_rows`
     says which op of the model mixes their rows. With `sync` stale or async, `trainers` is the size of the job's `dp`: each trainer runs the plan, whose `dp` is 1 and whose
     `batch` is a trainer's part of the global batch. `stage_places`: the model is cut into that many pieces, each on that place; without it every
     place has one. `device_memory` in bytes.
@@ -29,7 +29,7 @@ def PP_PlanOp : PP_Op<"plan", [], /*attributes=*/[]> {
   let arguments = (ins
     TypedArrayAttrBase<PP_MeshAxisAttr, "mesh axes">:$mesh,
     PP_I64Attr:$batch, PP_I64Attr:$microbatches, StrAttr:$schedule,
-    PP_TargetAttr:$target, OptionalAttr<StrAttr>:$table, OptionalAttr<DenseI64ArrayAttr>:$stage_places,
+    PP_TargetAttr:$target, OptionalAttr<PP_TableAttr>:$table, OptionalAttr<DenseI64ArrayAttr>:$stage_places,
     OptionalAttr<PP_I64Attr>:$device_memory, DefaultValuedOptionalAttr<PP_I64Attr, "1">:$trainers,
     UnitAttr:$evaluates_rows, OptionalAttr<StrAttr>:$mixes_rows);
   let assemblyFormat = "attr-dict";

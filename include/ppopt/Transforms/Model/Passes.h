@@ -14,9 +14,11 @@ namespace mlir::pp {
 #define GEN_PASS_REGISTRATION
 #include "ppopt/Transforms/Model/Passes.h.inc"
 
-/// Creates the pass insert-plan with all of its options.
-std::unique_ptr<Pass> createInsertPlan(InsertPlanOptions options,
-                                       const PlanChoices &choices);
+/// Creates the pass insert-plan with all of its options, and the table of a
+/// schedule that the user gave.
+std::unique_ptr<Pass>
+createInsertPlan(InsertPlanOptions options, const PlanChoices &choices,
+                 const std::optional<::ppopt::schedule::Table> &table);
 
 } // namespace mlir::pp
 

@@ -55,7 +55,6 @@ def InsertPlan : Pass<"pp-insert-plan", "::mlir::ModuleOp"> {
     Option<"mesh", "mesh", "std::string", /*default=*/"\"dp=1\"", "axes, major to minor: dp=2">,
     Option<"microbatches", "microbatches", "int64_t", /*default=*/"1", "microbatches per step">,
     Option<"schedule", "schedule", "std::string", /*default=*/"\"1f1b\"", "the schedule's name">,
-    Option<"table", "table", "std::string", /*default=*/"\"\"", "the schedule itself, as CSV, where its name is table">,
     ListOption<"stagePlaces", "stage-places", "int64_t", "the place of each piece of the model; none: one piece per place">,
     Option<"deviceMemory", "device-memory", "int64_t", /*default=*/"0", "memory of a rank in bytes; 0: no limit">,
     Option<"target", "target", "std::string", /*default=*/"\"cpu\"", "cpu">,

@@ -1,16 +1,19 @@
-//===- compilation.cpp - Runs the phases on a model -----------------------===//
+//===- Compilation.cpp - Compiles a model under a plan --------------------===//
 
-#include "compilation.h"
+#include "ppopt/Driver/Compilation.h"
 
-#include "parser_errors.h"
-#include "write_file.h"
+#include "ChoosePlan.h"
+#include "ParserErrors.h"
 
 #include "ppopt/Analysis/PlanSchedule.h"
 #include "ppopt/Analysis/Thresholds.h"
+#include "ppopt/Codegen/Target.h"
+#include "ppopt/Dialect/PP/Origin.h"
 #include "ppopt/Driver/ModelHash.h"
 #include "ppopt/Driver/PlanReport.h"
 #include "ppopt/Program/Program.h"
 #include "ppopt/Support/ReadFile.h"
+#include "ppopt/Support/WriteFile.h"
 #include "ppopt/Transforms/Model/Entry.h"
 
 #include "mlir/IR/AsmState.h"
@@ -23,27 +26,33 @@
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
-using namespace ppopt;
+using namespace mlir::pp;
 
 static DialectRegistry makeRegistry() {
   DialectRegistry registry;
-  pp::registerCompilerDialects(registry);
+  registerCompilerDialects(registry);
   return registry;
+}
+
+/// Says what a module of phase model was compiled from.
+static void recordOrigin(ModuleOp module, const PlanOptions &plan) {
+  setOrigin(module, {llvm::sys::path::stem(plan.source), plan.source,
+                     hashModel(module), plan.command});
 }
 
 /// Warns about places that have almost no work.
 static void warnOfIdlePlaces(ModuleOp module) {
-  FailureOr<pp::PlanOp> plan = pp::findPlan(module);
-  if (failed(plan) || plan->getLaunch() == pp::Launch::local ||
+  FailureOr<PlanOp> plan = findPlan(module);
+  if (failed(plan) || plan->getLaunch() == Launch::local ||
       plan->getPlaces() == 1)
     return;
-  FailureOr<pp::PlanReport> report = pp::reportSchedule(module);
+  FailureOr<PlanReport> report = reportSchedule(module);
   if (failed(report))
     return;
   // With less work than this share, a step without the place is hardly slower.
   constexpr double least = 0.1;
   auto busiest = llvm::min_element(
-      report->places, [](const pp::PlaceReport &a, const pp::PlaceReport &b) {
+      report->places, [](const PlaceReport &a, const PlaceReport &b) {
         return a.idleShare < b.idleShare;
       });
   double most = 1 - busiest->idleShare, idleShare = 1;
@@ -80,12 +89,10 @@ static StringAttr getOtherFile(Location loc) {
                                                        : StringAttr();
 }
 
-Compilation::Compilation(const pp::PlanOptions &options, bool isStrict,
-                         pp::PhaseExtension extend)
-    : options(options), context(makeRegistry()),
+Compilation::Compilation(const PlanOptions &plan, CompilationSetup setup)
+    : plan(plan), setup(std::move(setup)), context(makeRegistry()),
       diagnostics(std::make_unique<SourceMgrDiagnosticHandler>(
-          sources, &context, llvm::errs())),
-      isStrict(isStrict), extend(std::move(extend)) {
+          sources, &context, llvm::errs())) {
   // The user did not write the op in its current form: do not print it.
   context.printOpOnDiagnostic(false);
   // Registered last, so called first. It counts, and leaves printing to the
@@ -142,9 +149,9 @@ static std::optional<size_t> findTooDeep(StringRef text, unsigned most) {
 static constexpr unsigned mostNesting = 256;
 
 LogicalResult Compilation::parse() {
-  auto file = readTextFile(options.source);
+  auto file = ppopt::readTextFile(plan.source);
   if (!file) {
-    llvm::errs() << options.source << ": error: cannot read the model: "
+    llvm::errs() << plan.source << ": error: cannot read the model: "
                  << toString(file.takeError()) << "\n";
     return failure();
   }
@@ -153,34 +160,32 @@ LogicalResult Compilation::parse() {
   if (std::optional<size_t> at = findTooDeep(text, mostNesting)) {
     auto [line, column] = sources.getLineAndColumn(
         llvm::SMLoc::getFromPointer(text.data() + *at), buffer);
-    llvm::errs() << options.source << ":" << line << ":" << column
+    llvm::errs() << plan.source << ":" << line << ":" << column
                  << ": error: brackets are nested more than " << mostNesting
                  << " deep; no model needs that\n";
     return failure();
   }
   module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   if (module) {
-    pp::setThresholds(*module, options.thresholds);
-    pp::setDevice(*module,
-                  pp::shareDevice(options.device, options.getProcesses()));
+    setThresholds(*module, plan.thresholds);
+    setDevice(*module, shareDevice(plan.device, plan.getProcesses()));
   }
   return success(bool(module));
 }
 
-LogicalResult Compilation::runPhase(ModuleOp module, pp::Phase phase,
-                                    const pp::PlanOptions &plan) {
+LogicalResult Compilation::runPhase(ModuleOp module, Phase phase,
+                                    const PlanOptions &plan) {
   PassManager manager(&context);
-  pp::buildPhasePipeline(phase, manager, plan, extend);
+  buildPhasePipeline(phase, manager, plan, setup.extend);
   // The many conversions to LLVM are verified once, after the last.
-  bool isLowering = phase == pp::Phase::Native;
+  bool isLowering = phase == Phase::Native;
   manager.enableVerifier(!isLowering);
   if (failed(manager.run(module)))
     return failure();
   return isLowering ? verify(module) : success();
 }
 
-OwningOpRef<ModuleOp> Compilation::tryPlan(const pp::PlanOptions &plan,
-                                           pp::Phase last,
+OwningOpRef<ModuleOp> Compilation::tryPlan(const PlanOptions &plan, Phase last,
                                            std::string *reason) {
   ScopedDiagnosticHandler silence(&context, [&](Diagnostic &found) {
     if (reason && reason->empty() &&
@@ -189,7 +194,7 @@ OwningOpRef<ModuleOp> Compilation::tryPlan(const pp::PlanOptions &plan,
     return success();
   });
   OwningOpRef<ModuleOp> copy = module->clone();
-  for (pp::Phase phase : pp::getPhases()) {
+  for (Phase phase : getPhases()) {
     if (failed(runPhase(*copy, phase, plan)))
       return nullptr;
     if (phase == last)
@@ -198,31 +203,30 @@ OwningOpRef<ModuleOp> Compilation::tryPlan(const pp::PlanOptions &plan,
   return copy;
 }
 
-LogicalResult Compilation::run(pp::Phase last, StringRef dumpFolder) {
-  for (pp::Phase phase : pp::getPhases().drop_front(phasesRun)) {
-    if (failed(runPhase(*module, phase, options))) {
+LogicalResult Compilation::run(Phase last, StringRef dumpFolder) {
+  for (Phase phase : getPhases().drop_front(phasesRun)) {
+    if (failed(runPhase(*module, phase, plan))) {
       if (errorCount == 0)
-        llvm::errs() << options.source << ": error: phase "
-                     << pp::stringifyPhase(phase)
+        llvm::errs() << plan.source << ": error: phase "
+                     << stringifyPhase(phase)
                      << " failed without a reason; please report this model\n";
       // The cause may be the plan that the schedule table implies.
-      if (phase <= pp::Phase::Scheduled && !options.tablePath.empty() &&
-          !citesTable)
-        llvm::errs() << options.tablePath
+      if (phase <= Phase::Scheduled && !plan.tablePath.empty() && !citesTable)
+        llvm::errs() << plan.tablePath
                      << ": note: places, stages and microbatches are those of "
                         "this schedule\n";
       return failure();
     }
     ++phasesRun;
-    if (phase == pp::Phase::Placed && !options.tablePath.empty())
-      if (FailureOr<pp::PlanOp> plan = pp::findPlan(*module); succeeded(plan))
-        pp::nameTable(*plan, options.tablePath);
-    if (phase == pp::Phase::Model)
-      options.modelHash = pp::hashModel(*module);
-    if (phase == pp::Phase::Scheduled)
+    if (phase == Phase::Placed && !plan.tablePath.empty())
+      if (FailureOr<PlanOp> op = findPlan(*module); succeeded(op))
+        nameTable(*op, plan.tablePath);
+    if (phase == Phase::Model)
+      recordOrigin(*module, plan);
+    if (phase == Phase::Scheduled)
       warnOfIdlePlaces(*module);
-    if (isStrict && warningCount > 0) {
-      llvm::errs() << options.source << ": error: " << warningCount
+    if (setup.isStrict && warningCount > 0) {
+      llvm::errs() << plan.source << ": error: " << warningCount
                    << (warningCount == 1 ? " warning" : " warnings")
                    << ", which --werror makes errors\n";
       return failure();
@@ -244,38 +248,72 @@ static std::string describe(Diagnostic &found, StringRef source) {
   return text + ": " + found.str();
 }
 
-OwningOpRef<ModuleOp> Compilation::makeGenerator(StringRef dumpFolder) {
+void Compilation::addGenerator(StringRef dumpFolder) {
   std::string refused;
   ScopedDiagnosticHandler silence(&context, [&](Diagnostic &found) {
     if (refused.empty() && found.getSeverity() == DiagnosticSeverity::Error)
-      refused = describe(found, options.source);
+      refused = describe(found, plan.source);
     return success();
   });
-  pp::PlanOptions plan = options.forGenerator();
-  OwningOpRef<ModuleOp> copy = module->clone();
-  for (pp::Phase phase : pp::getPhases()) {
-    if (failed(runPhase(*copy, phase, plan)))
-      return pp::makeRefusedGeneration(&context, refused);
-    if (phase == pp::Phase::Model)
-      plan.modelHash = pp::hashModel(*copy);
+  PlanOptions of = plan.forGenerator();
+  generator = module->clone();
+  for (Phase phase : getPhases()) {
+    if (failed(runPhase(*generator, phase, of))) {
+      generator = makeRefusedGeneration(&context, refused);
+      return;
+    }
+    if (phase == Phase::Model)
+      recordOrigin(*generator, of);
     if (!dumpFolder.empty())
-      (void)dump(*copy, phase, dumpFolder, "generator-");
+      (void)dump(*generator, phase, dumpFolder, "generator-");
   }
-  return copy;
 }
 
-OwningOpRef<ModuleOp> Compilation::omitGenerator() {
-  return pp::makeRefusedGeneration(
-      &context, "the executable was compiled without the program that "
-                "generates: compile the model again, without --no-generation");
+void Compilation::choosePlan(raw_ostream &notes) {
+  chooseWithinMemory(*this, plan, notes);
+  chooseSchedule(*this, plan, notes);
 }
 
-LogicalResult Compilation::dump(ModuleOp module, pp::Phase phase,
-                                StringRef folder, StringRef prefix) {
-  size_t number = llvm::find(pp::getPhases(), phase) - pp::getPhases().begin();
+/// Returns the folder that contains bin/ppopt and lib/libppopt_runtime.a.
+static std::string getPrefix() {
+  static int anchor;
+  std::string tool = llvm::sys::fs::getMainExecutable("ppopt", &anchor);
+  return llvm::sys::path::parent_path(llvm::sys::path::parent_path(tool)).str();
+}
+
+LogicalResult Compilation::writeExecutable(StringRef path, StringRef folder) {
+  auto reject = [](const Twine &message) {
+    llvm::errs() << "ppopt compile: error: " << message << "\n";
+    return failure();
+  };
+  if (!generator)
+    generator = makeRefusedGeneration(
+        &context, "the executable was compiled without the program that "
+                  "generates: compile the model again, without "
+                  "--no-generation");
+  std::string linked = (folder + "/linked").str();
+  if (failed(
+          findTarget(plan.target.name)
+              ->writeExecutable(
+                  {{*module, (folder + "/training").str(), ""},
+                   {*generator, (folder + "/generation").str(), "generation."}},
+                  plan.target,
+                  setup.prefix.empty() ? getPrefix() : setup.prefix, linked)))
+    return failure();
+  auto executable = llvm::MemoryBuffer::getFile(linked);
+  if (std::error_code error = executable.getError())
+    return reject("cannot read " + linked + ": " + error.message());
+  std::string error =
+      ppopt::writeWhole(path, (*executable)->getBuffer(), /*mode=*/0777);
+  return error.empty() ? success() : LogicalResult(reject(error));
+}
+
+LogicalResult Compilation::dump(ModuleOp module, Phase phase, StringRef folder,
+                                StringRef prefix) {
+  size_t number = llvm::find(getPhases(), phase) - getPhases().begin();
   SmallString<128> path(folder);
   llvm::sys::path::append(path, llvm::formatv("{0}{1}-{2}.mlir", prefix, number,
-                                              pp::stringifyPhase(phase))
+                                              stringifyPhase(phase))
                                     .str());
   std::string message;
   if (std::error_code error = llvm::sys::fs::create_directories(folder)) {
@@ -285,7 +323,7 @@ LogicalResult Compilation::dump(ModuleOp module, pp::Phase phase,
     std::string text;
     llvm::raw_string_ostream stream(text);
     module.print(stream, OpPrintingFlags().enableDebugInfo());
-    message = writeWhole(path, text);
+    message = ppopt::writeWhole(path, text);
   }
   if (message.empty())
     return success();

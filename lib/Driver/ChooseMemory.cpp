@@ -1,16 +1,11 @@
-//===- auto_memory.cpp - Options chosen under --device-memory -------------===//
+//===- ChooseMemory.cpp - Options chosen under --device-memory ------------===//
 
-#include "auto_memory.h"
+#include "ChoosePlan.h"
 
-#include "auto_schedule.h"
+#include "llvm/ADT/StringExtras.h"
 
-using namespace llvm;
-using namespace ppopt;
-using mlir::pp::Gather;
-using mlir::pp::Phase;
-using mlir::pp::PlanOptions;
-using mlir::pp::Prefetch;
-using mlir::pp::Recompute;
+using namespace mlir;
+using namespace mlir::pp;
 
 namespace {
 
@@ -23,10 +18,10 @@ struct Choice {
 /// memory.
 class Choices {
 public:
-  Choices(const Arguments &arguments, const PlanOptions &plan)
-      : hasRecompute(!arguments.has("recompute")),
+  explicit Choices(const PlanOptions &plan)
+      : hasRecompute(plan.choosesRecompute),
         hasPrefetch(plan.zero == 3 && plan.gather == Gather::task &&
-                    !arguments.has("prefetch")) {
+                    plan.choosesPrefetch) {
     auto recomputes =
         SmallVector<Recompute, 2>{Recompute::cheap, Recompute::layer};
     auto prefetches =
@@ -57,11 +52,11 @@ public:
   }
   /// "--recompute or --prefetch"
   std::string spellFlags() const {
-    return join(llvm::make_filter_range(
-                    ArrayRef<StringRef>{hasRecompute ? "--recompute" : "",
-                                        hasPrefetch ? "--prefetch" : ""},
-                    [](StringRef flag) { return !flag.empty(); }),
-                " or ");
+    return llvm::join(llvm::make_filter_range(
+                          ArrayRef<StringRef>{hasRecompute ? "--recompute" : "",
+                                              hasPrefetch ? "--prefetch" : ""},
+                          [](StringRef flag) { return !flag.empty(); }),
+                      " or ");
   }
 
   SmallVector<Choice> list;
@@ -72,10 +67,9 @@ private:
 
 } // namespace
 
-void ppopt::chooseWithinMemory(Compilation &compilation,
-                               const Arguments &arguments, PlanOptions &plan,
-                               raw_ostream &notes) {
-  Choices choices(arguments, plan);
+void pp::chooseWithinMemory(Compilation &compilation, PlanOptions &plan,
+                            raw_ostream &notes) {
+  Choices choices(plan);
   if (!plan.deviceMemory || choices.list.size() == 1)
     return;
   std::string refused, reasonBefore;
@@ -83,7 +77,7 @@ void ppopt::chooseWithinMemory(Compilation &compilation,
     plan.recompute = choice.recompute;
     plan.prefetch = choice.prefetch;
     PlanOptions with = plan;
-    chooseSchedule(compilation, with, nulls());
+    chooseSchedule(compilation, with, llvm::nulls());
     std::string reason;
     if (compilation.tryPlan(with, Phase::Kernels, &reason)) {
       if (!refused.empty())
@@ -105,5 +99,4 @@ void ppopt::chooseWithinMemory(Compilation &compilation,
       notes << plan.source << ": note: no " << choices.spellFlags() << " fits"
             << refused << "\n";
   }
-  compilation.setPlan(plan);
 }

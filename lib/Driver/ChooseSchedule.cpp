@@ -1,8 +1,6 @@
-//===- auto_schedule.cpp - --schedule auto --------------------------------===//
+//===- ChooseSchedule.cpp - --schedule auto -------------------------------===//
 
-#include "auto_schedule.h"
-
-#include "schedule_flags.h"
+#include "ChoosePlan.h"
 
 #include "ppopt/Analysis/PlanSchedule.h"
 #include "ppopt/Transforms/Model/Entry.h"
@@ -10,11 +8,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
-using namespace llvm;
-using namespace ppopt;
-using mlir::pp::Phase;
-using mlir::pp::PlanOptions;
-using schedule::Candidate;
+using namespace mlir;
+using namespace mlir::pp;
+using ppopt::schedule::Candidate;
 
 /// One schedule per way to split the model into stages; other schedules use the
 /// same stages. It splits backwards, so the times of both parts are known.
@@ -27,12 +23,12 @@ static std::vector<Candidate> simulatePlan(Compilation &compilation,
   auto module = compilation.tryPlan(plan, Phase::Partitioned);
   if (!module)
     return {};
-  auto made = mlir::pp::findPlan(*module);
+  auto made = findPlan(*module);
   if (failed(made))
     return {};
-  return schedule::simulateAll(mlir::pp::makeStageGraph(*module, *made),
-                               static_cast<int>(plan.microbatches),
-                               mlir::pp::getLink(*module));
+  return ppopt::schedule::simulateAll(makeStageGraph(*module, *made),
+                                      static_cast<int>(plan.microbatches),
+                                      getLink(*module));
 }
 
 /// Returns the first candidate that fits. `candidates` is sorted, fastest
@@ -42,7 +38,7 @@ static std::string findFitting(Compilation &compilation,
                                ArrayRef<Candidate> candidates) {
   for (const Candidate &candidate : candidates) {
     PlanOptions with = plan;
-    if (!setNamedSchedule(candidate.name, with).empty())
+    if (!setSchedule(with, candidate.name).empty())
       continue;
     if (!plan.deviceMemory || compilation.tryPlan(with, Phase::Kernels))
       return candidate.name;
@@ -51,29 +47,28 @@ static std::string findFitting(Compilation &compilation,
   return "1f1b";
 }
 
-void ppopt::chooseSchedule(Compilation &compilation, PlanOptions &plan,
-                           raw_ostream &notes) {
+void pp::chooseSchedule(Compilation &compilation, PlanOptions &plan,
+                        raw_ostream &notes) {
   if (plan.schedule != "auto")
     return;
   std::vector<Candidate> candidates;
   if (plan.mesh.places() > 1)
     for (StringRef way : ways) {
       PlanOptions with = plan;
-      if (!setNamedSchedule(way, with).empty())
+      if (!setSchedule(with, way).empty())
         continue;
       for (Candidate &candidate : simulatePlan(compilation, with))
-        if (none_of(candidates, [&](const Candidate &known) {
+        if (llvm::none_of(candidates, [&](const Candidate &known) {
               return known.name == candidate.name;
             }))
           candidates.push_back(std::move(candidate));
     }
-  sort(candidates, schedule::isBetter);
+  llvm::sort(candidates, ppopt::schedule::isBetter);
   std::string name = findFitting(compilation, plan, candidates);
-  setNamedSchedule(name, plan);
-  compilation.setPlan(plan);
+  setSchedule(plan, name);
   notes << plan.source << ": note: --schedule auto takes " << name;
-  for (auto [i, candidate] : enumerate(candidates))
+  for (auto [i, candidate] : llvm::enumerate(candidates))
     notes << (i ? ", " : "; predicted, in ms: ") << candidate.name << " "
-          << formatv("{0:f3}", candidate.time / 1e6);
+          << llvm::formatv("{0:f3}", candidate.time / 1e6);
   notes << "\n";
 }

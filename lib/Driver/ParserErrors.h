@@ -1,14 +1,14 @@
-//===- parser_errors.h - Explains errors of the parser --------------------===//
+//===- ParserErrors.h - Explains errors of the parser ---------------------===//
 
-#ifndef PPOPT_TOOLS_PARSER_ERRORS_H
-#define PPOPT_TOOLS_PARSER_ERRORS_H
+#ifndef PPOPT_LIB_DRIVER_PARSERERRORS_H
+#define PPOPT_LIB_DRIVER_PARSERERRORS_H
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/SourceMgr.h"
 
 #include <string>
 
-namespace ppopt {
+namespace mlir::pp {
 
 /// Returns a replacement for an error of the parser about an unknown op,
 /// attribute or type, or about a float without a decimal point; empty for any
@@ -21,6 +21,6 @@ std::string explainParserError(mlir::Diagnostic &error,
 /// a part of something.
 bool repeatsParserError(mlir::Diagnostic &error);
 
-} // namespace ppopt
+} // namespace mlir::pp
 
-#endif // PPOPT_TOOLS_PARSER_ERRORS_H
+#endif // PPOPT_LIB_DRIVER_PARSERERRORS_H

@@ -1,43 +1,51 @@
 //===- PlanOptions.h - The user's decisions about a plan ------------------===//
 
-#ifndef PPOPT_PROGRAM_PLANOPTIONS_H
-#define PPOPT_PROGRAM_PLANOPTIONS_H
+#ifndef PPOPT_DRIVER_PLANOPTIONS_H
+#define PPOPT_DRIVER_PLANOPTIONS_H
 
 #include "geometry/mesh.h"
 #include "mlir/Support/LLVM.h"
 #include "ppopt/Analysis/Device.h"
 #include "ppopt/Dialect/PP/Machine.h"
 #include "ppopt/Dialect/PP/PlanChoices.h"
-#include "ppopt/Dialect/PP/PlanContradiction.h"
+#include "ppopt/Schedule/Table.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include <limits>
 #include <optional>
 #include <string>
 
 namespace mlir::pp {
 
-/// The user's decisions about a plan, each valid by itself. Passes check
-/// whether they fit the model.
+/// The user's decisions about a plan. completePlan fills in what follows from
+/// them and checks them; passes check whether they fit the model.
 struct PlanOptions : PlanChoices {
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
   /// Always has geometry::batchAxis.
   ::ppopt::geometry::Mesh mesh = {
       {std::string(::ppopt::geometry::batchAxis), 1}};
   int64_t microbatches = 1;
   /// Rows of the global batch; unset: the model's.
   std::optional<int64_t> batch;
-  /// A name from lib/Schedule, or "table": the schedule in `table`.
+  /// A name from lib/Schedule, "auto" (Compilation::choosePlan), or "table".
   std::string schedule = "1f1b";
-  std::string table;         ///< CSV
-  std::string tablePath;     ///< the file that it was read from
-  std::optional<int> chunks; ///< stages per place, if given
+  std::optional<::ppopt::schedule::Table> table; ///< see setTable
+  std::string tablePath;         ///< the file that it was read from
+  std::optional<int64_t> chunks; ///< stages per place, if given
   /// The place of each piece that the model is cut into; empty: as marked in
-  /// the model, or one per place.
+  /// the model, or one per place. It follows from the schedule.
   SmallVector<int64_t> stagePlaces;
   /// Intermediate values of tasks that take more bytes are computed one block
-  /// of rows at a time; unset: never.
-  std::optional<int64_t> blockBytes = int64_t(64) << 20;
+  /// of rows at a time; unset: as the target says.
+  std::optional<int64_t> blockBytes;
   /// Bytes of memory per rank; unset: no limit.
   std::optional<int64_t> deviceMemory;
+  /// With a limit: `recompute` and `prefetch` are chosen (choosePlan).
+  bool choosesRecompute = false, choosesPrefetch = false;
+  /// Without a name it is the default target; with 0 threads, ranks share this
+  /// machine's cores; without a CPU, or with "native", it is this machine's;
+  /// without a GPU, the target's default.
   Machine target;
   /// The device for which times are estimated.
   Device device = getBuiltinDevice();
@@ -47,9 +55,7 @@ struct PlanOptions : PlanChoices {
   bool generates = false;
   /// The user's command line; the executable's --describe repeats it.
   std::string command;
-  /// The model's file and its stem.
-  std::string source, model;
-  std::string modelHash; ///< hashModel of the module in phase model
+  std::string source; ///< the model's file
 
   /// Returns the plan of the program that generates: one rank, with this plan's
   /// threads and CPU.
@@ -65,6 +71,19 @@ struct PlanOptions : PlanChoices {
   }
 };
 
+/// Sets a built-in schedule, and the places of its stages if it has several per
+/// place. Returns an error (one line), empty on success.
+std::string setSchedule(PlanOptions &plan, StringRef name);
+
+/// Sets the schedule of a table, with its places, stages and microbatches. A
+/// mesh that has the axis of places must agree. Returns an error.
+std::string setTable(PlanOptions &plan, ::ppopt::schedule::Table table);
+
+/// Sets what follows from the options: the machine, the places of stages.
+/// Returns an error if they are out of range or contradict one another: one
+/// line, which names flags of `ppopt compile`.
+std::string completePlan(PlanOptions &plan);
+
 } // namespace mlir::pp
 
-#endif // PPOPT_PROGRAM_PLANOPTIONS_H
+#endif // PPOPT_DRIVER_PLANOPTIONS_H

@@ -1,6 +1,6 @@
-//===- parser_errors.cpp - Explains errors of the parser ------------------===//
+//===- ParserErrors.cpp - Explains errors of the parser -------------------===//
 
-#include "parser_errors.h"
+#include "ParserErrors.h"
 
 #include "ppopt/Support/NearestNames.h"
 
@@ -84,8 +84,8 @@ static std::string explainOp(StringRef name, MLIRContext &context) {
       .str();
 }
 
-std::string ppopt::explainParserError(Diagnostic &error,
-                                      const llvm::SourceMgr &sources) {
+std::string pp::explainParserError(Diagnostic &error,
+                                   const llvm::SourceMgr &sources) {
   MLIRContext &context = *error.getLocation()->getContext();
   std::string text = error.str();
   // Any error of a known op begins with "custom op", too.
@@ -114,6 +114,6 @@ std::string ppopt::explainParserError(Diagnostic &error,
       .str();
 }
 
-bool ppopt::repeatsParserError(Diagnostic &error) {
+bool pp::repeatsParserError(Diagnostic &error) {
   return StringRef(error.str()).contains("failed to parse PP_");
 }

@@ -1,0 +1,109 @@
+//===- Compilation.h - Compiles a model under a plan ----------------------===//
+//
+//   PlanOptions plan;
+//   plan.source = "model.mlir";
+//   plan.mesh = {{"dp", 2}};
+//   if (std::string wrong = completePlan(plan); !wrong.empty())
+//     … // one line
+//   Compilation compilation(plan);
+//   if (failed(compilation.parse()) ||
+//       failed(compilation.run(Phase::Native)) ||
+//       failed(compilation.writeExecutable("train", temporaryFolder)))
+//     … // errors have been printed
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_DRIVER_COMPILATION_H
+#define PPOPT_DRIVER_COMPILATION_H
+
+#include "ppopt/Driver/Compile.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <memory>
+
+namespace mlir::pp {
+
+/// What a program that compiles says beside the plan.
+struct CompilationSetup {
+  /// The folder with lib/libppopt_runtime.a; empty: the parent of the folder of
+  /// this program.
+  std::string prefix;
+  /// Adds passes to phases; empty: none.
+  PhaseExtension extend;
+  /// A phase that warns fails.
+  bool isStrict = false;
+};
+
+/// Owns a module and its diagnostics, which point into the user's file in every
+/// phase. Every failure has printed at least one error to llvm::errs().
+class Compilation {
+public:
+  /// `plan` is complete (completePlan).
+  explicit Compilation(const PlanOptions &plan, CompilationSetup setup = {});
+  ~Compilation();
+
+  /// Reads, parses and verifies the model file of the plan.
+  LogicalResult parse();
+
+  /// Decides what the plan leaves to the compiler, before any phase has run:
+  /// under a limit on memory the fastest of its choices of --recompute and
+  /// --prefetch with which some schedule fits, and for --schedule auto the
+  /// built-in schedule with the shortest predicted step that fits. Writes one
+  /// line to `notes` for each decision, with what it was taken among.
+  void choosePlan(raw_ostream &notes);
+
+  /// Returns a copy of the parsed module after the phases up to and including
+  /// `last` under another plan; null if a phase fails. Reports nothing; sets
+  /// `reason` to the error's first line.
+  OwningOpRef<ModuleOp> tryPlan(const PlanOptions &plan, Phase last,
+                                std::string *reason = nullptr);
+
+  /// Compiles the program that generates, from a copy of the parsed module. If
+  /// the model cannot generate, its place takes a module that says why. If a
+  /// folder is given, writes the phases to
+  /// "<folder>/generator-<number>-<phase>.mlir".
+  void addGenerator(StringRef dumpFolder = "");
+
+  /// Runs the phases that have not run, up to and including `last`. If a folder
+  /// is given, writes the module after each phase to
+  /// "<folder>/<number>-<phase>.mlir", with locations.
+  LogicalResult run(Phase last, StringRef dumpFolder = "");
+
+  /// Makes an executable of the module, which has run all phases, and of the
+  /// generator. An executable without a generator refuses to generate. Other
+  /// files are written to `folder`. An existing file is replaced only if
+  /// linking succeeds.
+  LogicalResult writeExecutable(StringRef path, StringRef folder);
+
+  ModuleOp getModule() { return *module; }
+  const PlanOptions &getPlan() const { return plan; }
+  /// Returns whether an error was reported.
+  bool hasErrors() const { return errorCount > 0; }
+
+private:
+  /// Runs the passes of one phase on `module`.
+  LogicalResult runPhase(ModuleOp module, Phase phase, const PlanOptions &plan);
+  LogicalResult dump(ModuleOp module, Phase phase, StringRef folder,
+                     StringRef prefix);
+
+  PlanOptions plan;
+  CompilationSetup setup;
+  MLIRContext context;
+  llvm::SourceMgr sources;
+  std::unique_ptr<SourceMgrDiagnosticHandler> diagnostics;
+  /// The number of phases that have run.
+  size_t phasesRun = 0;
+  unsigned errorCount = 0, warningCount = 0;
+  /// Whether an error was about the schedule file.
+  bool citesTable = false;
+  DiagnosticEngine::HandlerID counter = 0;
+  OwningOpRef<ModuleOp> module, generator;
+};
+
+} // namespace mlir::pp
+
+#endif // PPOPT_DRIVER_COMPILATION_H
