@@ -73,16 +73,22 @@ void checkPlaces(const Program &program, const Path &list) {
   }
 }
 
-Program readDocument(const Json &document, const Path &root = {}) {
+Program readDocument(const Json &document, const Path &root) {
   Program program;
   readValue(document, root, program, {}, {&program});
-  checkTarget(program.plan.target.name, root);
   checkPlaces(program, root["places"]);
   bool isLocal = program.plan.launch == schema::Launch::local;
   if (isLocal != program.local.has_value())
     root["local"].fail(isLocal ? "is missing"
                                : "is there, and the plan's launch is ranks");
   numberOperations(program, root);
+  return program;
+}
+
+Program readRunnable(const Json &document) {
+  Path root;
+  Program program = readDocument(document, root);
+  checkTarget(program.plan.target.name, root);
   return program;
 }
 
@@ -107,7 +113,7 @@ GenerationDocument readGeneration(const StoredDocument &document) {
 Program readProgram(std::string_view json) {
   Json document = parseJson(json);
   checkVersion(document);
-  return readDocument(document);
+  return readRunnable(document);
 }
 
 GenerationDocument readGeneration(std::string_view json) {
@@ -120,7 +126,7 @@ GenerationDocument readGeneration(std::string_view json) {
     readValue(generation["refused"], outer["refused"], reason, {});
     return {std::nullopt, reason};
   }
-  GenerationDocument read{readDocument(document), ""};
+  GenerationDocument read{readRunnable(document), ""};
   if (!read.program->generation)
     Path()["generation"].fail("is missing");
   return read;

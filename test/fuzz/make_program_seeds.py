@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make_program_seeds.py [--ppopt PPOPT]: writes seeds/program/{one,dp,pp,local,shards,owners,cut,tasks}.json, the documents of real programs.
+"""make_program_seeds.py [--ppopt PPOPT]: writes seeds/program/{one,dp,pp,local,shards,owners,short,cut,tasks}.json, the documents of real programs.
 
 Run it when the document changes. cut.json is dp.json with a parameter of which each rank has a part, tasks.json with a task that has collectives. The CPU is
 named, so that the files do not depend on the machine. number-overflow.json is written by hand.
@@ -47,6 +47,12 @@ def cut(document):
     return document
 
 
+def shorten(document):
+    """The last buffer ends beyond the arena, which must be seen before anything runs."""
+    document["places"][0]["arena"]["bytes"] -= 60
+    return document
+
+
 def collect(document):
     """The first task gathers a bucket, scatters its sum, and sums a value on another channel."""
     document["collectives"] = [
@@ -61,6 +67,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         documents = {name: describe(os.path.abspath(options.ppopt), directory, *seed) for name, seed in SEEDS.items()}
+    documents["short"] = shorten(json.loads(json.dumps(documents["dp"])))
     documents["cut"] = cut(json.loads(json.dumps(documents["dp"])))
     documents["tasks"] = collect(json.loads(json.dumps(documents["dp"])))
     for name, document in documents.items():

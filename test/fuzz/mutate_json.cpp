@@ -31,6 +31,9 @@ const json kValues[] = {nullptr,
                         json::array(),
                         json::object()};
 
+/// Of what follows from alignments and sizes; two of them backwards.
+const uint64_t kSteps[] = {1, 64, uint64_t(-1), uint64_t(-64)};
+
 class Mutator {
 public:
   Mutator(json &document, unsigned seed) : random(seed), document(document) {}
@@ -59,7 +62,8 @@ public:
       return repeat(value);
     case 6:
       if (value.is_number_integer())
-        value = value.get<uint64_t>() + (pick(2) ? 1 : 64);
+        value =
+            int64_t(value.get<uint64_t>() + kSteps[pick(std::size(kSteps))]);
       return;
     default:
       for (size_t depth = pick(2) ? 1 : 200; depth > 0; --depth)
