@@ -98,8 +98,8 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createFormBuckets());
     manager.addPass(createGatherParameters());
     manager.addPass(createScatterGradients());
-    manager.addPass(createCanonicalizerPass());
-    manager.addPass(createCSEPass());
+    manager.addNestedPass<TaskOp>(createCanonicalizerPass());
+    manager.addNestedPass<TaskOp>(createCSEPass());
     manager.addPass(createSignTasks());
     return;
   case Phase::Scheduled:
@@ -115,8 +115,8 @@ static void addPasses(Phase phase, OpPassManager &manager,
     if (int64_t bytes = options.blockBytes.value_or(target.getBlockBytes());
         bytes != PlanOptions::kNever)
       manager.addPass(createBlockRows({bytes}));
-    manager.addPass(createDecomposeKernels());
-    manager.addPass(createCSEPass());
+    manager.addNestedPass<TaskOp>(createDecomposeKernels());
+    manager.addNestedPass<TaskOp>(createCSEPass());
     manager.addPass(createFormKernels());
     target.addPlanKernels(manager, options.target);
     manager.addPass(createPlaceCollectives());

@@ -28,7 +28,7 @@ def BlockRows : Pass<"pp-block-rows", "::mlir::ModuleOp"> {
   let options = [Option<"budget", "budget", "int64_t", /*default=*/"67108864", "bytes that an intermediate value may take">];
 }
 
-def DecomposeKernels : Pass<"pp-decompose-kernels", "::mlir::ModuleOp"> {
+def DecomposeKernels : Pass<"pp-decompose-kernels"> {
   let summary = "Replaces composites by element ops, reductions and matmuls";
   let description = [{
     Runs on local shapes: no composite is partitioned along a dimension that its decomposition counts or indexes.
