@@ -41,7 +41,7 @@ bool takesSafetensors(std::string_view path) {
   return isListed(path, kTensorExtension);
 }
 
-void addSampleFlags(Flags &flags, Options &options) {
+void addSampleFlags(TrainFlags &flags, Options &options) {
   flags.setGroup("Samples");
   flags.paths(
       "--data", options.data,
@@ -81,7 +81,7 @@ void addSampleFlags(Flags &flags, Options &options) {
               });
 }
 
-void addTrainingFlags(Flags &flags, Options &options) {
+void addTrainingFlags(TrainFlags &flags, Options &options) {
   flags.setGroup("Training");
   flags.integer("--steps", options.steps, 0,
                 fmt::format("Optimizer steps (default {})", options.steps));
@@ -115,9 +115,9 @@ void addTrainingFlags(Flags &flags, Options &options) {
                                    text);
                 std::string first = text.substr(0, comma),
                             second = text.substr(comma + 1);
-                options.beta1 = Flags::inRange(
+                options.beta1 = TrainFlags::inRange(
                     "--betas", parseNumber("--betas", first), first, 0, 1);
-                options.beta2 = Flags::inRange(
+                options.beta2 = TrainFlags::inRange(
                     "--betas", parseNumber("--betas", second), second, 0, 1);
               });
   flags.value("--eps", "X",
@@ -137,21 +137,19 @@ void addTrainingFlags(Flags &flags, Options &options) {
       "--seed", options.seed, 0,
       "Seed of initial values, sample order, dropout and generated text "
       "(default 0)");
-  flags
-      .value("--skip-nonfinite-steps", "[N]",
-             "Skip the update of a step whose loss or gradient is infinite or "
-             "NaN, and continue; stop after more than N such steps in a row "
-             "(N defaults to 10)",
-             [&](const std::string &text) {
-               options.skipNonFiniteSteps =
-                   text.empty()
-                       ? 10
-                       : parseInteger("--skip-nonfinite-steps", text, 1);
-             })
-      ->expected(0, 1);
+  flags.optionalValue(
+      "--skip-nonfinite-steps", "[N]",
+      "Skip the update of a step whose loss or gradient is infinite or NaN, "
+      "and "
+      "continue; stop after more than N such steps in a row (N defaults to 10)",
+      [&](const std::string &text) {
+        options.skipNonFiniteSteps =
+            text.empty() ? 10 : parseInteger("--skip-nonfinite-steps", text, 1);
+        return std::string();
+      });
 }
 
-void addFileFlags(Flags &flags, Options &options) {
+void addFileFlags(TrainFlags &flags, Options &options) {
   flags.setGroup("Files");
   flags.path("--init", options.init,
              "Initialize the parameters from a safetensors file, by name, or "
@@ -174,7 +172,7 @@ void addFileFlags(Flags &flags, Options &options) {
                 "the current step)");
 }
 
-void addCheckpointFlags(Flags &flags, Options &options) {
+void addCheckpointFlags(TrainFlags &flags, Options &options) {
   flags.setGroup("Checkpoints");
   flags.outputFolder("--checkpoint", options.checkpoint,
                      "Save parameters and optimizer states to this folder, "
@@ -197,7 +195,7 @@ void addCheckpointFlags(Flags &flags, Options &options) {
               });
 }
 
-void addGenerationFlags(Flags &flags, Options &options) {
+void addGenerationFlags(TrainFlags &flags, Options &options) {
   flags.setGroup("Generation");
   flags.integer("--generate", options.generate, 1,
                 "After the last step, generate and print N tokens");
@@ -214,7 +212,7 @@ void addGenerationFlags(Flags &flags, Options &options) {
              "FOLDER", isVocabularyFile);
 }
 
-void addRunningFlags(Flags &flags, Options &options) {
+void addRunningFlags(TrainFlags &flags, Options &options) {
   flags.setGroup("Running");
   flags.optionalChoice("--describe", {"text", "json"},
                        "Print the model, plan, inputs and memory (json: the "
@@ -274,7 +272,7 @@ void addRunningFlags(Flags &flags, Options &options) {
                "hide of collectives inside tasks");
 }
 
-void addAsynchronousFlags(Flags &flags, Options &options) {
+void addAsynchronousFlags(TrainFlags &flags, Options &options) {
   flags.setGroup("Asynchronous training (--sync stale or async)");
   flags.output("--record", options.record,
                "At the end of the run, write the order in which owners applied "
@@ -298,8 +296,8 @@ Delay parseDelay(const std::string &text) {
                      "--delay 3:1:0",
                      text);
   Delay delay;
-  delay.factor = Flags::inRange("--delay", parseNumber("--delay", parts[0]),
-                                parts[0], 1, 1e6);
+  delay.factor = TrainFlags::inRange(
+      "--delay", parseNumber("--delay", parts[0]), parts[0], 1, 1e6);
   if (parts.size() > 1)
     delay.probability = parseNumber("--delay", parts[1]);
   if (delay.probability < 0 || delay.probability > 1)
@@ -309,7 +307,7 @@ Delay parseDelay(const std::string &text) {
   return delay;
 }
 
-void addTestFlags(Flags &flags, Options &options) {
+void addTestFlags(TrainFlags &flags, Options &options) {
   flags.setGroup("For testing");
   flags.toggle("--check-counters", options.checkCounters, true,
                "Stop if a step's launches, FLOPs or bytes sent differ from the "
@@ -332,18 +330,6 @@ void addTestFlags(Flags &flags, Options &options) {
       "Let each step take X times as long, with probability P (default "
       "1), on this rank (default: each)",
       [&](const std::string &text) { options.delay = parseDelay(text); });
-}
-
-[[noreturn]] void failUnknown(const CLI::App &app, const std::string &given) {
-  if (given.empty() || given[0] != '-')
-    throw UsageError("unexpected argument '{}' (--help lists the flags)",
-                     given);
-  std::vector<std::string> known;
-  for (const CLI::Option *option : app.get_options())
-    known.push_back(option->get_name());
-  std::string name = given.substr(0, given.find('='));
-  throw UsageError("unknown flag '{}'{} (--help lists the flags)", name,
-                   hintForFlag(name, known));
 }
 
 std::string describeUse(const Program &program) {
@@ -394,13 +380,11 @@ Options parseCommandLine(const Program &program,
                          const std::vector<std::string> &arguments) {
   Options options;
   setDefaults(program, options);
-  CLI::App app(describeUse(program), arguments.at(0));
-  app.footer(examples(program, arguments.at(0)));
-  app.allow_extras();
-  app.set_help_flag("--help,-h", "Print this help and exit");
-  app.set_version_flag("--version", "",
-                       "Print the model and the compiler's version, and exit");
-  Flags flags(app);
+  TrainFlags flags([](const auto &flag, const auto &known) {
+    return hintForFlag(flag, known) + " (--help lists the flags)";
+  });
+  flags.setHelp("Print this help and exit",
+                "Print the model and the compiler's version, and exit");
   addSampleFlags(flags, options);
   addTrainingFlags(flags, options);
   addFileFlags(flags, options);
@@ -409,33 +393,29 @@ Options parseCommandLine(const Program &program,
   addRunningFlags(flags, options);
   addAsynchronousFlags(flags, options);
   addTestFlags(flags, options);
-  flags.checkSpelling(arguments);
-
-  // The parser expects the arguments in reverse order.
-  std::vector<std::string> reversed(arguments.rbegin(),
-                                    std::prev(arguments.rend()));
-  try {
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp &) {
+  Flags::Outcome outcome =
+      flags.parse({std::next(arguments.begin()), arguments.end()});
+  if (outcome == Flags::Outcome::Help) {
     options.mode = Mode::Help;
-    options.help = app.help();
+    options.help = flags.help(describeUse(program), arguments.at(0),
+                              examples(program, arguments.at(0)));
     return options;
-  } catch (const CLI::CallForVersion &) {
+  }
+  if (outcome == Flags::Outcome::Version) {
     options.mode = Mode::Version;
     return options;
-  } catch (const CLI::ParseError &error) {
-    throw UsageError("{} (--help lists the flags)", error.what());
   }
-  if (auto rest = app.remaining(); !rest.empty())
-    failUnknown(app, rest.front());
+  if (!flags.others().empty())
+    throw UsageError("unexpected argument '{}' (--help lists the flags)",
+                     flags.others().front());
   options.given = flags.given();
-  options.paths = flags.pathUses();
+  flags.addUses(options.paths);
   options.outputs = flags.outputs();
   if (options.needs)
     options.mode = Mode::Needs;
   if (options.mode != Mode::Train)
     return options;
-  checkCombinations(program, options, app);
+  checkCombinations(program, options, flags);
   return options;
 }
 

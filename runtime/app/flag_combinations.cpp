@@ -28,21 +28,21 @@ bool hasMomentum(const Program &program) {
 
 namespace {
 
-void checkOptimizer(const Program &program, const CLI::App &app) {
+void checkOptimizer(const Program &program, const Flags &flags) {
   const std::string optimizer = spell(program.plan.optimizer);
   for (const char *flag : {"--betas", "--eps"})
-    if (app.count(flag) > 0 && !isAdam(program))
+    if (flags.has(flag) && !isAdam(program))
       throw UsageError("{}: this executable's optimizer is {}, which does not "
                        "use it (compile with --optimizer adamw)",
                        flag, optimizer);
-  if (app.count("--momentum") > 0 && !hasMomentum(program))
+  if (flags.has("--momentum") && !hasMomentum(program))
     throw UsageError("--momentum: this executable's optimizer is {}, which "
                      "keeps no velocity",
                      optimizer);
 }
 
 void checkSamples(const Program &program, const Options &options,
-                  const CLI::App &app) {
+                  const Flags &flags) {
   auto exclusive = [](const std::vector<std::string> &a, const char *flagA,
                       const std::vector<std::string> &b, const char *flagB) {
     if (!a.empty() && !b.empty())
@@ -53,12 +53,12 @@ void checkSamples(const Program &program, const Options &options,
             "--eval-inputs");
   bool tokens = !options.data.empty() || !options.evalData.empty();
   bool evaluates = !options.evalData.empty() || !options.evalInputs.empty();
-  if (app.count("--tokens") > 0 && !tokens)
+  if (flags.has("--tokens") && !tokens)
     throw UsageError("--tokens: needs --data or --eval-data");
   if (!options.shuffle && options.data.empty() && options.inputs.empty())
     throw UsageError("--no-shuffle: needs --data or --inputs");
   for (const char *flag : {"--share-gpu", "--no-graph", "--tune"})
-    if (app.count(flag) > 0 && !program.plan.target.gpu)
+    if (flags.has(flag) && !program.plan.target.gpu)
       throw UsageError("{}: this program runs on CPUs; leave it out", flag);
   if (!options.tune.empty() &&
       program.plan.matmul == schema::MatmulSource::generated)
@@ -69,7 +69,7 @@ void checkSamples(const Program &program, const Options &options,
     throw UsageError("--tune: does nothing for --generate without training; "
                      "leave it out");
   for (const char *flag : {"--eval-every", "--eval-batches"})
-    if (app.count(flag) > 0 && !evaluates)
+    if (flags.has(flag) && !evaluates)
       throw UsageError("{}: needs --eval-data or --eval-inputs", flag);
   if (options.steps > 0 && options.data.empty() && options.inputs.empty() &&
       !program.inputs.empty())
@@ -85,9 +85,9 @@ void checkSamples(const Program &program, const Options &options,
 
 /// Checks --collectives, and sets its default.
 void chooseCollectives(const Program &program, Options &options,
-                       const CLI::App &app) {
+                       const Flags &flags) {
   const bool hasGpus = program.plan.target.gpu && !program.local;
-  if (app.count("--collectives") == 0) {
+  if (!flags.has("--collectives")) {
     if (hasGpus && !options.shareGpu && program.plan.ranks() > 1)
       options.collectives = comm::Collectives::Device;
     return;
@@ -105,18 +105,17 @@ void chooseCollectives(const Program &program, Options &options,
 
 /// Checks the flags of --generate. Without samples and --steps, the executable
 /// only generates, from existing parameters.
-void checkGeneration(Options &options, const CLI::App &app) {
+void checkGeneration(Options &options, const Flags &flags) {
   if (options.generate == 0) {
     for (const char *flag :
          {"--prompt", "--temperature", "--top-k", "--tokenizer"})
-      if (app.count(flag) > 0)
+      if (flags.has(flag))
         throw UsageError("{}: needs --generate N", flag);
     return;
   }
   if (options.temperature == 0 && options.topK > 0)
     throw UsageError("--top-k: has no effect if --temperature is 0");
-  if (!options.data.empty() || !options.inputs.empty() ||
-      app.count("--steps") > 0)
+  if (!options.data.empty() || !options.inputs.empty() || flags.has("--steps"))
     return;
   if (options.init.empty() && !options.resume)
     throw UsageError("--generate: no parameters to generate with: give --init "
@@ -126,12 +125,12 @@ void checkGeneration(Options &options, const CLI::App &app) {
   options.steps = 0;
 }
 
-void checkFiles(const Options &options, const CLI::App &app) {
+void checkFiles(const Options &options, const Flags &flags) {
   if (!options.initMap.empty() && options.init.empty())
     throw UsageError("--init-map: needs --init FILE");
   if (!options.exportMap.empty() && options.exportTo.empty())
     throw UsageError("--export-map: needs --export FILE");
-  if (app.count("--trace-steps") > 0 && options.trace.empty())
+  if (flags.has("--trace-steps") && options.trace.empty())
     throw UsageError("--trace-steps: needs --trace");
   if (options.traceLaunches && options.trace.empty())
     throw UsageError("--trace-launches: needs --trace");
@@ -140,10 +139,10 @@ void checkFiles(const Options &options, const CLI::App &app) {
                      "more");
 }
 
-void checkCheckpoints(const Options &options, const CLI::App &app) {
+void checkCheckpoints(const Options &options, const Flags &flags) {
   for (const char *flag :
        {"--checkpoint-every", "--keep", "--resume", "--checkpoint-memory"})
-    if (app.count(flag) > 0 && options.checkpoint.empty())
+    if (flags.has(flag) && options.checkpoint.empty())
       throw UsageError("{}: needs --checkpoint FOLDER", flag);
   if (options.resume && !options.init.empty())
     throw UsageError("--resume and --init: give one of them (a checkpoint "
@@ -151,14 +150,14 @@ void checkCheckpoints(const Options &options, const CLI::App &app) {
 }
 
 void checkAsynchronous(const Program &program, const Options &options,
-                       const CLI::App &app) {
+                       const Flags &flags) {
   const runtime::Plan &plan = program.plan;
   if (options.delay.rank >= plan.ranks())
     throw UsageError("--delay: there is no rank {}: the program has {}",
                      options.delay.rank, plan.ranks());
   if (!plan.isAsynchronous()) {
     for (const char *flag : {"--record", "--replay"})
-      if (app.count(flag) > 0)
+      if (flags.has(flag))
         throw UsageError(
             "{}: this program was compiled with --sync step, which "
             "has one order; leave it out",
@@ -179,13 +178,13 @@ void checkAsynchronous(const Program &program, const Options &options,
                      sync);
 }
 
-void checkLearningRate(const Options &options, const CLI::App &app) {
+void checkLearningRate(const Options &options, const Flags &flags) {
   const LearningRateSchedule &rate = options.learningRate;
-  if (app.count("--min-lr") > 0 && rate.shape == LearningRateShape::Constant)
+  if (flags.has("--min-lr") && rate.shape == LearningRateShape::Constant)
     throw UsageError("--min-lr: needs --lr-schedule linear or cosine");
   if (rate.shape != LearningRateShape::Constant && rate.least > rate.peak)
     throw UsageError("--min-lr {}: more than --lr {}", rate.least, rate.peak);
-  if (app.count("--warmup") > 0 && rate.warmup > options.steps)
+  if (flags.has("--warmup") && rate.warmup > options.steps)
     throw UsageError("--warmup {}: more than --steps {}", rate.warmup,
                      options.steps);
 }
@@ -193,16 +192,16 @@ void checkLearningRate(const Options &options, const CLI::App &app) {
 } // namespace
 
 void checkCombinations(const Program &program, Options &options,
-                       const CLI::App &app) {
-  checkGeneration(options, app);
+                       const Flags &flags) {
+  checkGeneration(options, flags);
   options.learningRate.steps = options.steps;
-  checkOptimizer(program, app);
-  checkSamples(program, options, app);
-  chooseCollectives(program, options, app);
-  checkFiles(options, app);
-  checkCheckpoints(options, app);
-  checkAsynchronous(program, options, app);
-  checkLearningRate(options, app);
+  checkOptimizer(program, flags);
+  checkSamples(program, options, flags);
+  chooseCollectives(program, options, flags);
+  checkFiles(options, flags);
+  checkCheckpoints(options, flags);
+  checkAsynchronous(program, options, flags);
+  checkLearningRate(options, flags);
 }
 
 } // namespace ppopt::train

@@ -3,10 +3,9 @@
 #ifndef PPOPT_RUNTIME_APP_FLAG_COMBINATIONS_H
 #define PPOPT_RUNTIME_APP_FLAG_COMBINATIONS_H
 
+#include "flags/flags.h"
 #include "options/options.h"
 #include "program/program.h"
-
-#include <CLI/CLI.hpp>
 
 namespace ppopt::train {
 
@@ -15,10 +14,10 @@ bool isAdam(const runtime::Program &program);
 bool hasMomentum(const runtime::Program &program);
 
 /// Throws UsageError if flags contradict each other, or have no effect on the
-/// program. Sets what follows from several flags. `app` is the parsed command
-/// line.
+/// program. Sets what follows from several flags. `flags` is the parsed
+/// command line.
 void checkCombinations(const runtime::Program &program, Options &options,
-                       const CLI::App &app);
+                       const Flags &flags);
 
 } // namespace ppopt::train
 

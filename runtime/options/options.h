@@ -5,8 +5,7 @@
 
 #include "comm/channels.h"
 #include "data/token_files.h"
-#include "files/output_target.h"
-#include "files/path_uses.h"
+#include "flags/flags.h"
 #include "options/learning_rate.h"
 
 #include <cstdint>
@@ -16,12 +15,6 @@
 #include <vector>
 
 namespace ppopt::train {
-
-/// An output file that a flag names.
-struct OutputPath {
-  std::string flag, path;
-  Writing writing;
-};
 
 /// What the executable does.
 enum class Mode { Train, Help, Version, Describe, DescribeJson, Needs };

@@ -72,10 +72,15 @@ static std::vector<std::string> getWords(StringRef text, StringRef path) {
 }
 
 /// Flags that reach for other files.
-static bool namesFile(const Arguments &arguments) {
-  StringRef schedule = arguments.get("schedule");
-  return schedule.contains('.') || schedule.contains('/') ||
-         arguments.positional == "-";
+static bool namesFile(ArrayRef<std::string> words) {
+  auto schedule = find(words, "--schedule");
+  return is_contained(words, "-") ||
+         any_of(words,
+                [](StringRef word) {
+                  return word.starts_with("--schedule=") && isFile(word);
+                }) ||
+         (schedule != words.end() && std::next(schedule) != words.end() &&
+          isFile(*std::next(schedule)));
 }
 
 static void checkReport(Compilation &compilation,
@@ -126,14 +131,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   SmallVector<const char *> pointers;
   for (const std::string &word : words)
     pointers.push_back(word.c_str());
-  std::optional<Arguments> arguments =
-      parseArguments(planCommand, pointers, errs());
-  if (!arguments || namesFile(*arguments))
+  CommandLine line(planCommand, pointers);
+  PlanFlags flags(line);
+  if (namesFile(words) || line.parse() || flags.complete())
     return 0;
-  FailureOr<mlir::pp::PlanOptions> plan = makePlan(planCommand, *arguments);
-  if (failed(plan))
-    return 0;
-  Compilation compilation(*plan);
+  Compilation compilation(flags.plan);
   if (failed(compilation.parse())) {
     require(compilation.hasErrors(), "the model was refused without an error");
     return 0;

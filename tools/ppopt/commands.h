@@ -3,7 +3,7 @@
 #ifndef PPOPT_TOOLS_COMMANDS_H
 #define PPOPT_TOOLS_COMMANDS_H
 
-#include "flags.h"
+#include "command_line.h"
 
 namespace ppopt {
 

@@ -17,26 +17,34 @@ using namespace ppopt;
 using mlir::pp::Compilation;
 using mlir::pp::Phase;
 
-static constexpr StringRef phaseNames[] = {
-    "model",     "placed",  "train", "partitioned",
-    "scheduled", "kernels", "native"};
-
-static constexpr Flag outputFlags[] = {
-    {"o", ValueKind::Output, "FILE", "",
-     "the executable; with --stop-after the IR (default: standard output)"},
-    {"stop-after", ValueKind::Choice, "PHASE", "",
-     "stop after a phase and print its IR", phaseNames},
-    {"generator", ValueKind::Switch, "", "",
-     "with --stop-after: print the IR of the generating program"},
-    {"no-generation", ValueKind::Switch, "", "",
-     "leave out the program that generates text, which compiles faster; the "
-     "executable's --generate is refused"},
-    {"save-device-ir", ValueKind::Output, "FILE", "",
-     "also write the LLVM IR of the training program's kernels for GPUs, as "
-     "text"},
-    {"dump-phases", ValueKind::OutputFolder, "FOLDER", "",
-     "also write the IR after each phase to this folder, with locations"},
+namespace {
+struct OutputFlags {
+  std::string output, stopAfter, deviceIR, phases;
+  bool generator = false, noGeneration = false;
 };
+} // namespace
+
+static void declare(CommandLine &line, OutputFlags &flags) {
+  Words phases;
+  for (Phase phase : mlir::pp::getPhases())
+    phases.values.push_back(mlir::pp::stringifyPhase(phase));
+  line.output("o", flags.output,
+              "the executable; with --stop-after the IR (default: standard "
+              "output)");
+  line.choice("stop-after", "PHASE", phases, flags.stopAfter,
+              "stop after a phase and print its IR");
+  line.toggle("generator", flags.generator,
+              "with --stop-after: print the IR of the generating program");
+  line.toggle("no-generation", flags.noGeneration,
+              "leave out the program that generates text, which compiles "
+              "faster; the executable's --generate is refused");
+  line.output("save-device-ir", flags.deviceIR,
+              "also write the LLVM IR of the training program's kernels for "
+              "GPUs, as text");
+  line.phaseFolder("dump-phases", flags.phases,
+                   "also write the IR after each phase to this folder, with "
+                   "locations");
+}
 
 static int printModule(const Command &command, mlir::ModuleOp module,
                        StringRef path) {
@@ -82,86 +90,80 @@ static void printLaunch(StringRef executable, const mlir::pp::PlanOptions &plan,
 }
 
 /// Writes the file of --save-device-ir, if asked for.
-static LogicalResult saveDeviceIR(const Arguments &arguments,
-                                  mlir::ModuleOp native,
+static LogicalResult saveDeviceIR(StringRef path, mlir::ModuleOp native,
                                   const mlir::pp::PlanOptions &plan) {
-  if (!arguments.has("save-device-ir"))
+  if (path.empty())
     return success();
   const mlir::pp::Target &target = *mlir::pp::findTarget(plan.target.name);
   std::string text;
   raw_string_ostream stream(text);
   if (failed(target.printDeviceIR(native, plan.target, stream)))
     return failure();
-  return writeFile(compileCommand, arguments.get("save-device-ir"), text);
+  return writeFile(compileCommand, path, text);
 }
 
-static int run(const Arguments &arguments,
-               const mlir::pp::CompilationSetup &setup) {
-  std::string output = arguments.get("o").str();
-  std::optional<Phase> stop =
-      mlir::pp::symbolizePhase(arguments.get("stop-after"));
-  if (!stop && output.empty())
+static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
+  OutputFlags flags;
+  declare(line, flags);
+  PlanFlags planned(line);
+  if (std::optional<int> status = line.parse())
+    return *status;
+  std::optional<Phase> stop = mlir::pp::symbolizePhase(flags.stopAfter);
+  if (!stop && flags.output.empty())
     return failUsage(compileCommand,
                      "no -o FILE given: where should the executable go?");
-
-  FailureOr<mlir::pp::PlanOptions> plan = makePlan(compileCommand, arguments);
-  if (failed(plan))
-    return kUsage;
-  if (arguments.has("save-device-ir") && (stop || plan->target.gpu.empty()))
+  if (std::optional<int> status = planned.complete())
+    return *status;
+  mlir::pp::PlanOptions plan = planned.plan;
+  if (!flags.deviceIR.empty() && (stop || plan.target.gpu.empty()))
     return failUsage(compileCommand,
                      stop ? "--save-device-ir is written with an executable; "
                             "leave out --stop-after"
                           : "--save-device-ir: ranks of --target " +
-                                plan->target.name +
+                                plan.target.name +
                                 " run no code on a GPU; add --target cuda");
-  if (arguments.has("generator")) {
+  if (flags.generator) {
     if (!stop)
       return failUsage(compileCommand,
                        "--generator shows a phase of the generating "
                        "program: choose one with --stop-after PHASE");
-    if (arguments.has("no-generation"))
+    if (flags.noGeneration)
       return failUsage(compileCommand,
                        "--generator shows the generating program, and "
                        "--no-generation leaves it out: give one of them");
-    plan = plan->forGenerator();
+    plan = plan.forGenerator();
   }
-  Compilation compilation(
-      *plan, {setup.prefix, setup.extend, arguments.has("werror")});
+  Compilation compilation(plan, {setup.prefix, setup.extend, planned.isStrict});
   if (failed(compilation.parse()))
     return 1;
-  StringRef dumpFolder = arguments.get("dump-phases");
-  if (!stop && !arguments.has("no-generation"))
-    compilation.addGenerator(dumpFolder);
+  if (!stop && !flags.noGeneration)
+    compilation.addGenerator(flags.phases);
   compilation.choosePlan(errs());
-  if (failed(compilation.run(stop.value_or(Phase::Kernels), dumpFolder)))
+  if (failed(compilation.run(stop.value_or(Phase::Kernels), flags.phases)))
     return 1;
   mlir::ModuleOp module = compilation.getModule();
   if (stop)
-    return printModule(compileCommand, module, output);
+    return printModule(compileCommand, module, flags.output);
 
   StringRef samples = getSamples(module);
   TemporaryFolder folder;
-  if (failed(compilation.run(Phase::Native, dumpFolder)) ||
-      failed(saveDeviceIR(arguments, module, *plan)))
+  if (failed(compilation.run(Phase::Native, flags.phases)) ||
+      failed(saveDeviceIR(flags.deviceIR, module, plan)))
     return 1;
   if (std::error_code error = folder.create())
     return fail(compileCommand,
                 "cannot make a temporary folder: " + error.message());
-  if (failed(compilation.writeExecutable(output, folder.path(""))))
+  if (failed(compilation.writeExecutable(flags.output, folder.path(""))))
     return 1;
-  printLaunch(output, *plan, samples);
-  const mlir::pp::Target &target = *mlir::pp::findTarget(plan->target.name);
-  if (std::string has = target.describeDeviceCode(plan->target); !has.empty())
+  printLaunch(flags.output, plan, samples);
+  const mlir::pp::Target &target = *mlir::pp::findTarget(plan.target.name);
+  if (std::string has = target.describeDeviceCode(plan.target); !has.empty())
     errs() << has << "\n";
   return 0;
 }
 
-static const ArrayRef<Flag> groups[] = {outputFlags, getPlanFlags()};
-
 const Command ppopt::compileCommand = {
-    "compile",
-    "writes an executable that trains the model",
-    "MODEL",
+    "compile", "writes an executable that trains the model", "MODEL",
     R"(Compiles the model in the file MODEL (pp dialect; see 'ppopt model') with a
 parallel plan to one executable that trains it. Under mpirun, the ranks of the
 executable are processes. Started alone, it runs them as threads. It has its own
@@ -170,5 +172,4 @@ executable are processes. Started alone, it runs them as threads. It has its own
   ppopt compile gpt.mlir --mesh dp=2 --microbatches 4 -o train
   ppopt compile gpt.mlir --mesh dp=2 --stop-after=scheduled
 )",
-    groups,
     run};

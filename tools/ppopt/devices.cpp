@@ -2,6 +2,7 @@
 
 #include "devices.h"
 
+#include "ppopt/Codegen/Target.h"
 #include "ppopt/Support/ReadFile.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -88,27 +89,25 @@ static Device findDevice(StringRef value, StringRef origin,
   return {};
 }
 
-Device ppopt::chooseDevice(const Arguments &arguments, int64_t threads,
-                           bool isNative, StringRef ofTarget,
-                           std::string &wrong) {
-  std::string value = arguments.get("device").str();
-  if (!value.empty()) {
-    Device device = findDevice(value, "--device", wrong);
+Device ppopt::chooseDevice(StringRef given, const mlir::pp::Machine &machine,
+                           bool isNative, std::string &wrong) {
+  StringRef ofTarget = mlir::pp::findTarget(machine.name)->getDevice(machine);
+  if (!given.empty()) {
+    Device device = findDevice(given, "--device", wrong);
     if (wrong.empty() && device.roofline != !ofTarget.empty())
-      wrong =
-          "--device " + value +
-          (device.roofline ? " describes a GPU; add --target cuda"
-                           : " describes a CPU, and ranks of --target " +
-                                 arguments.get("target").str() +
-                                 " run on GPUs; name one, as --device h100");
+      wrong = "--device " + given.str() +
+              (device.roofline
+                   ? " describes a GPU; add --target cuda"
+                   : " describes a CPU, and ranks of --target " + machine.name +
+                         " run on GPUs; name one, as --device h100");
     return device;
   }
   if (!ofTarget.empty())
     return findDevice(ofTarget, "the device of the target", wrong);
-  value = sys::Process::GetEnv(kDeviceVariable).value_or("");
+  std::string value = sys::Process::GetEnv(kDeviceVariable).value_or("");
   if (!value.empty())
     return findDevice(value, kDeviceVariable, wrong);
-  std::string measured = getDevicePath(getMachineName(threads));
+  std::string measured = getDevicePath(getMachineName(machine.threads));
   if (!isNative || !sys::fs::exists(measured))
     return mlir::pp::getBuiltinDevice();
   return readFile(measured, "the device of this machine", wrong);

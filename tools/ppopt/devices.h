@@ -3,9 +3,10 @@
 #ifndef PPOPT_TOOLS_DEVICES_H
 #define PPOPT_TOOLS_DEVICES_H
 
-#include "flags.h"
+#include "command_line.h"
 
 #include "ppopt/Analysis/Device.h"
+#include "ppopt/Dialect/PP/Machine.h"
 
 namespace ppopt {
 
@@ -23,14 +24,14 @@ std::string getMachineName(int64_t threads);
 /// ($XDG_CONFIG_HOME/ppopt/devices, or ~/.config/ppopt/devices).
 std::string getDevicePath(llvm::StringRef name);
 
-/// Returns the device of --device or PPOPT_DEVICE, a name or a file. Without
-/// them, returns the one that was measured on this machine with these threads,
-/// or the built-in one if there is none or `isNative` is false: the program is
-/// not for this machine. If ranks run on GPUs, `ofTarget` is the default, and
-/// the variable, which is for CPUs, is ignored; empty otherwise. On an error,
-/// sets `wrong` to a line that says what to do.
-mlir::pp::Device chooseDevice(const Arguments &arguments, int64_t threads,
-                              bool isNative, llvm::StringRef ofTarget,
+/// Returns the device of --device (`value`) or PPOPT_DEVICE, a name or a file.
+/// Without them, returns the one that was measured on this machine with these
+/// threads, or the built-in one if there is none or `isNative` is false: the
+/// program is not for this machine. If ranks run on GPUs, that of their target
+/// is the default, and the variable, which is for CPUs, is ignored. On an
+/// error, sets `wrong` to a line that says what to do.
+mlir::pp::Device chooseDevice(llvm::StringRef value,
+                              const mlir::pp::Machine &machine, bool isNative,
                               std::string &wrong);
 
 /// Says for which device times are estimated, and how to measure this machine

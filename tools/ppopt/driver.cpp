@@ -3,7 +3,6 @@
 #include "driver.h"
 
 #include "commands.h"
-#include "paths.h"
 
 #include "files/standard_streams.h"
 #include "files/system_error.h"
@@ -11,7 +10,6 @@
 #include "ppopt/Config.h"
 
 #include "llvm/ADT/Twine.h"
-#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/thread.h"
 
@@ -65,30 +63,11 @@ static void printOverview(raw_ostream &out) {
          "  ./train --data FILE-OR-FOLDER --steps 100\n";
 }
 
-static void printVersion(raw_ostream &out) {
-  out << "ppopt " PPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
-}
-
 /// Runs a command with the arguments after its name.
 static int run(const Command &command, ArrayRef<const char *> words,
                const mlir::pp::CompilationSetup &setup) {
-  for (StringRef word : words)
-    if (word == "--help" || word == "-h") {
-      printHelp(command, outs());
-      return 0;
-    } else if (word == "--version") {
-      printVersion(outs());
-      return 0;
-    }
-  std::optional<Arguments> arguments = parseArguments(command, words, errs());
-  if (!arguments)
-    return kUsage;
-  if (std::string conflict = findPathConflict(command, *arguments);
-      !conflict.empty())
-    return failUsage(command, conflict);
-  if (std::string why = findUnwritable(command, *arguments); !why.empty())
-    return fail(command, why);
-  return command.run(*arguments, setup);
+  CommandLine line(command, words);
+  return command.run(line, setup);
 }
 
 static int runModel(ArrayRef<const char *> words,
@@ -100,9 +79,8 @@ static int runModel(ArrayRef<const char *> words,
     return 0;
   }
   if (family == "--help" || family == "-h") {
-    printHelp(modelGptCommand, outs());
-    printHelp(modelMlpCommand, outs());
-    return 0;
+    return run(modelGptCommand, {"--help"}, setup) ||
+           run(modelMlpCommand, {"--help"}, setup);
   }
   for (const Command *command : commands)
     if (command->name == "model " + family.str())

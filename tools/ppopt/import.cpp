@@ -1,7 +1,6 @@
 //===- import.cpp - `ppopt import`: models of torch.export ----------------===//
 
 #include "commands.h"
-#include "paths.h"
 #include "write_file.h"
 
 #include "ppopt/Driver/FixedBatch.h"
@@ -17,28 +16,33 @@ using namespace ppopt;
 using mlir::pp::ImportedModel;
 using mlir::pp::ImportLoss;
 
-static constexpr StringRef losses[] = {"cross_entropy", "mse", "bce"};
-
-static constexpr Flag importFlags[] = {
-    {"o", ValueKind::Output, "FILE", "",
-     "the model file; the parameters are written beside it"},
-    {"weights", ValueKind::Output, "FILE", "",
-     "the parameters' values (default: the model file's name with "
-     ".safetensors)"},
-    {"loss", ValueKind::Choice, "NAME", "",
-     "add a loss to a graph that returns none, of its first float result: "
-     "cross_entropy of classes in the last dimension, mse, or bce, the binary "
-     "cross entropy of logits",
-     losses},
-    {"targets", ValueKind::Text, "NAME", "targets",
-     "with --loss: the name of the input that it adds"},
-    {"batch-dim", ValueKind::Text, "DIM|INPUT=DIM,…", "",
-     "the dimension of inputs that is the batch, counted from 0 (default: 0): "
-     "of each input that has it, or of these. The model takes such an input "
-     "with the batch first"},
-    {"list-unsupported", ValueKind::Switch, "", "",
-     "only print each op that is not supported with its line of Python"},
+namespace {
+struct ImportFlags {
+  std::string output, weights, loss, targets = "targets", batchDim;
+  bool listsUnsupported = false;
 };
+} // namespace
+
+static void declare(CommandLine &line, ImportFlags &flags) {
+  line.output("o", flags.output,
+              "the model file; the parameters are written beside it");
+  line.output("weights", flags.weights,
+              "the parameters' values (default: the model file's name with "
+              ".safetensors)");
+  line.choice("loss", "NAME", {{"cross_entropy", "mse", "bce"}}, flags.loss,
+              "add a loss to a graph that returns none, of its first float "
+              "result: cross_entropy of classes in the last dimension, mse, or "
+              "bce, the binary cross entropy of logits");
+  line.text("targets", "NAME", flags.targets,
+            "with --loss: the name of the input that it adds");
+  line.text("batch-dim", "DIM|INPUT=DIM,…", flags.batchDim,
+            "the dimension of inputs that is the batch, counted from 0 "
+            "(default: 0): of each input that has it, or of these. The model "
+            "takes such an input with the batch first");
+  line.toggle("list-unsupported", flags.listsUnsupported,
+              "only print each op that is not supported with its line of "
+              "Python");
+}
 
 static ImportLoss findLoss(StringRef name) {
   if (name == "cross_entropy")
@@ -108,13 +112,13 @@ static std::string describe(const mlir::pp::ImportedInput &input) {
   return text;
 }
 
-static std::string makeText(const ImportedModel &model,
-                            const Arguments &arguments, StringRef weights) {
+static std::string makeText(const ImportedModel &model, const CommandLine &line,
+                            StringRef weights) {
   std::string text;
   raw_string_ostream out(text);
-  out << "// Imported from " << sys::path::filename(arguments.positional)
+  out << "// Imported from " << sys::path::filename(line.positional)
       << ", which PyTorch " << model.torchVersion << " exported.\n"
-      << "// " << arguments.line << "\n"
+      << "// " << line.getLine() << "\n"
       << "// The parameters' values: --init " << sys::path::filename(weights)
       << "\n\n";
   mlir::pp::printModel(*model.module, out);
@@ -138,8 +142,11 @@ static void printRecipe(const ImportedModel &model, StringRef file,
          << "DATA.safetensors has a tensor with all rows for each input.\n";
 }
 
-static int runImport(const Arguments &arguments,
-                     const mlir::pp::CompilationSetup &) {
+static int runImport(CommandLine &line, const mlir::pp::CompilationSetup &) {
+  ImportFlags flags;
+  declare(line, flags);
+  if (std::optional<int> status = line.parse())
+    return *status;
   mlir::MLIRContext context;
   context.printOpOnDiagnostic(false);
   context.getDiagEngine().registerHandler([](mlir::Diagnostic &diagnostic) {
@@ -147,12 +154,11 @@ static int runImport(const Arguments &arguments,
     return mlir::success();
   });
   mlir::pp::ImportOptions options;
-  options.path = arguments.positional;
-  options.loss = findLoss(arguments.get("loss"));
-  options.targets = arguments.get("targets").str();
-  options.onlyChecks = arguments.has("list-unsupported");
-  if (std::string wrong =
-          readBatchDims(arguments.get("batch-dim"), options.batchDims);
+  options.path = line.positional;
+  options.loss = findLoss(flags.loss);
+  options.targets = flags.targets;
+  options.onlyChecks = flags.listsUnsupported;
+  if (std::string wrong = readBatchDims(flags.batchDim, options.batchDims);
       !wrong.empty())
     return failUsage(importCommand, wrong);
   mlir::FailureOr<ImportedModel> model =
@@ -170,16 +176,15 @@ static int runImport(const Arguments &arguments,
       model->notes.push_back(
           "the number of rows is a number in the model, at " + where +
           ": it cannot have another --batch");
-  std::string file = arguments.get("o").str();
+  const std::string &file = flags.output;
   if (file.empty())
     return failUsage(importCommand, "give the model file: -o model.mlir");
-  SmallString<128> weights(arguments.get("weights"));
+  SmallString<128> weights(flags.weights);
   if (weights.empty()) {
     weights = file;
     sys::path::replace_extension(weights, ".safetensors");
   }
-  if (failed(
-          writeFile(importCommand, file, makeText(*model, arguments, weights))))
+  if (failed(writeFile(importCommand, file, makeText(*model, line, weights))))
     return 1;
   if (std::string why = mlir::pp::writeWeights(*model, weights); !why.empty())
     return fail(importCommand, weights + ": " + why);
@@ -189,12 +194,8 @@ static int runImport(const Arguments &arguments,
   return 0;
 }
 
-static constexpr ArrayRef<Flag> importGroups[] = {importFlags};
-
 const Command ppopt::importCommand = {
-    "import",
-    "makes a model file of a torch.export archive",
-    "MODEL.pt2",
+    "import", "makes a model file of a torch.export archive", "MODEL.pt2",
     "Makes a model file and a file of initial parameters of what PyTorch\n"
     "exported:\n"
     "\n"
@@ -204,5 +205,4 @@ const Command ppopt::importCommand = {
     "on\n"
     "inputs or parameters are computed now. Errors and the ops of the model\n"
     "file point to the lines of Python.",
-    importGroups,
-    &runImport};
+    runImport};

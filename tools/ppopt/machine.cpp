@@ -18,15 +18,6 @@ using namespace llvm;
 using namespace ppopt;
 using mlir::pp::Device;
 
-static constexpr Flag machineFlags[] = {
-    {"threads", ValueKind::Count, "N", "",
-     "threads of a rank (default: this machine's cores)"},
-    {"o", ValueKind::Output, "FILE", "",
-     "the description (default: a file in $XDG_CONFIG_HOME/ppopt/devices, "
-     "which "
-     "'compile' and 'plan' use for programs with so many threads)"},
-};
-
 static void printMatmuls(const Device &device, raw_ostream &out) {
   out << "matmuls, GFLOP/s\n";
   for (const schema::MatmulRates &grid : device.matmuls) {
@@ -90,11 +81,19 @@ static void print(const Device &device, raw_ostream &out) {
                  device.busy.matmuls, device.busy.elements, device.busy.memory);
 }
 
-static int run(const Arguments &arguments,
-               const mlir::pp::CompilationSetup &setup) {
+static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
   int64_t cores = std::max(1u, hardware_concurrency().compute_thread_count());
-  int64_t threads =
-      arguments.has("threads") ? arguments.getInteger("threads") : cores;
+  std::optional<int64_t> given;
+  std::string path;
+  line.count("threads", given,
+             "threads of a rank (default: this machine's cores)");
+  line.output("o", path,
+              "the description (default: a file in "
+              "$XDG_CONFIG_HOME/ppopt/devices, which 'compile' and 'plan' use "
+              "for programs with so many threads)");
+  if (std::optional<int> status = line.parse())
+    return *status;
+  int64_t threads = given.value_or(cores);
   if (threads > cores)
     return failUsage(machineCommand, "--threads: this machine has " +
                                          Twine(cores) + " cores, not " +
@@ -106,7 +105,6 @@ static int run(const Arguments &arguments,
   FailureOr<Device> device = measureMachine(threads, folder, setup);
   if (failed(device))
     return 1;
-  std::string path = arguments.get("o").str();
   device->model = getMachineModel();
   device->name = getMachineName(threads);
   if (path.empty()) {
@@ -125,12 +123,8 @@ static int run(const Arguments &arguments,
   return 0;
 }
 
-static const ArrayRef<Flag> groups[] = {machineFlags};
-
 const Command ppopt::machineCommand = {
-    "machine",
-    "measures this machine, for estimates of time",
-    "",
+    "machine", "measures this machine, for estimates of time", "",
     R"(Measures how fast this machine computes and sends, and writes it as a
 description by which 'compile' and 'plan' estimate times (docs/devices.md). It
 compiles and runs small programs for some seconds; nothing else should run.
@@ -138,5 +132,4 @@ compiles and runs small programs for some seconds; nothing else should run.
   ppopt machine
   ppopt machine --threads 1 -o one-thread.json
 )",
-    groups,
     run};

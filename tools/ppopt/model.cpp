@@ -9,18 +9,13 @@
 using namespace llvm;
 using namespace ppopt;
 
-static constexpr StringRef types[] = {"f32", "f64"};
-static constexpr StringRef activations[] = {"relu", "gelu", "tanh"};
-static constexpr StringRef gelus[] = {"tanh", "exact"};
+static void addOutput(CommandLine &line, std::string &into) {
+  line.output("o", into, "output file; - is standard output");
+  line.endGroup();
+}
 
-static constexpr Flag outputFlags[] = {
-    {"o", ValueKind::Output, "FILE", "-", "output file; - is standard output"},
-};
-
-/// Writes `text` to the file of -o.
-static int write(const Command &command, const Arguments &arguments,
-                 const std::string &text) {
-  return failed(writeFile(command, arguments.get("o"), text));
+static void addType(CommandLine &line, std::string &into) {
+  line.choice("dtype", "TYPE", {{"f32", "f64"}}, into, "floating-point type");
 }
 
 //===----------------------------------------------------------------------===//
@@ -43,65 +38,87 @@ static constexpr Preset presets[] = {
     {"gpt2-774m", 36, 1280, 20, 50257, 1024, 4},
     {"gpt2-1.5b", 48, 1600, 25, 50257, 1024, 4},
 };
-static constexpr StringRef presetNames[] = {presets[0].name, presets[1].name,
-                                            presets[2].name, presets[3].name,
-                                            presets[4].name};
-
-static constexpr Flag gptFlags[] = {
-    {"preset", ValueKind::Choice, "NAME", "byte-gpt",
-     "initial sizes; the flags below override them", presetNames},
-    {"layers", ValueKind::Count, "N", "", "transformer blocks"},
-    {"width", ValueKind::Count, "N", "", "size of the residual stream"},
-    {"heads", ValueKind::Count, "N", "",
-     "attention heads; must divide the width"},
-    {"mlp-width", ValueKind::Count, "N", "",
-     "hidden size of each MLP (default: four times the width)"},
-    {"gelu", ValueKind::Choice, "FORM", "tanh",
-     "form of GELU: the tanh approximation, as in GPT-2, or exact, with erf",
-     gelus},
-    {"vocab", ValueKind::Count, "N", "",
-     "vocabulary size; token ids are 0 to N-1"},
-    {"seq", ValueKind::Count, "N", "", "tokens per row"},
-    {"batch", ValueKind::Count, "N", "", "rows of the global batch"},
-    {"dtype", ValueKind::Choice, "TYPE", "f32", "floating-point type", types},
-    {"dropout", ValueKind::Probability, "P", "0",
-     "dropout of the embeddings and of each attention's and MLP's output"},
-    {"tied", ValueKind::Switch, "", "",
-     "use the token embedding as the head (the default)"},
-    {"untied", ValueKind::Switch, "", "",
-     "give the head its own parameter, lm_head.weight"},
-    {"no-attention", ValueKind::Switch, "", "",
-     "multiply the attention's output by zero, as a control for experiments"},
-    {"ignore-index", ValueKind::Integer, "ID", "",
-     "exclude targets with this id from the loss"},
+namespace {
+struct GptFlags {
+  std::string output = "-", preset = "byte-gpt", gelu = "tanh", type = "f32";
+  std::optional<int64_t> layers, width, heads, mlpWidth, vocabulary, length,
+      batch, ignoreIndex;
+  double dropout = 0;
+  bool tied = false, untied = false, noAttention = false;
 };
+} // namespace
 
-static int runGpt(const Arguments &arguments,
-                  const mlir::pp::CompilationSetup &) {
+static void declare(CommandLine &line, GptFlags &flags) {
+  addOutput(line, flags.output);
+  Words names;
+  for (const Preset &preset : presets)
+    names.values.push_back(preset.name);
+  line.choice("preset", "NAME", names, flags.preset,
+              "initial sizes; the flags below override them");
+  line.count("layers", flags.layers, "transformer blocks");
+  line.count("width", flags.width, "size of the residual stream");
+  line.count("heads", flags.heads, "attention heads; must divide the width");
+  line.count("mlp-width", flags.mlpWidth,
+             "hidden size of each MLP (default: four times the width)");
+  line.choice("gelu", "FORM", {{"tanh", "exact"}}, flags.gelu,
+              "form of GELU: the tanh approximation, as in GPT-2, or exact, "
+              "with erf");
+  line.count("vocab", flags.vocabulary,
+             "vocabulary size; token ids are 0 to N-1");
+  line.count("seq", flags.length, "tokens per row");
+  line.count("batch", flags.batch, "rows of the global batch");
+  addType(line, flags.type);
+  line.value("dropout", "P",
+             "dropout of the embeddings and of each attention's and MLP's "
+             "output (default 0)",
+             [&flags](StringRef value) -> std::string {
+               if (!value.getAsDouble(flags.dropout) && flags.dropout >= 0 &&
+                   flags.dropout < 1)
+                 return "";
+               return ("must be a number from 0 to below 1, not '" + value +
+                       "'")
+                   .str();
+             });
+  line.toggle("tied", flags.tied,
+              "use the token embedding as the head (the default)");
+  line.toggle("untied", flags.untied,
+              "give the head its own parameter, lm_head.weight");
+  line.toggle("no-attention", flags.noAttention,
+              "multiply the attention's output by zero, as a control for "
+              "experiments");
+  line.value("ignore-index", "ID", "exclude targets with this id from the loss",
+             [&flags](StringRef value) -> std::string {
+               if (!value.getAsInteger(10, flags.ignoreIndex.emplace()))
+                 return "";
+               return ("must be a whole number, not '" + value + "'").str();
+             });
+}
+
+static int runGpt(CommandLine &line, const mlir::pp::CompilationSetup &) {
+  GptFlags flags;
+  declare(line, flags);
+  if (std::optional<int> status = line.parse())
+    return *status;
   const Preset *preset = llvm::find_if(presets, [&](const Preset &candidate) {
-    return candidate.name == arguments.get("preset");
+    return candidate.name == flags.preset;
   });
-  auto size = [&](StringRef flag, int64_t fallback) {
-    return arguments.has(flag) ? arguments.getInteger(flag) : fallback;
-  };
   GptModel model;
-  model.layers = size("layers", preset->layers);
-  model.width = size("width", preset->width);
-  model.heads = size("heads", preset->heads);
-  model.vocabulary = size("vocab", preset->vocabulary);
-  model.mlpWidth = size("mlp-width", 4 * model.width);
-  model.exactGelu = arguments.get("gelu") == "exact";
-  model.length = size("seq", preset->length);
-  model.batch = size("batch", preset->batch);
-  model.type = arguments.get("dtype").str();
-  model.dropout = arguments.getReal("dropout");
-  model.tied = !arguments.has("untied");
-  model.attends = !arguments.has("no-attention");
-  if (arguments.has("ignore-index"))
-    model.ignoreIndex = arguments.getInteger("ignore-index");
-  model.command = arguments.line;
+  model.layers = flags.layers.value_or(preset->layers);
+  model.width = flags.width.value_or(preset->width);
+  model.heads = flags.heads.value_or(preset->heads);
+  model.vocabulary = flags.vocabulary.value_or(preset->vocabulary);
+  model.mlpWidth = flags.mlpWidth.value_or(4 * model.width);
+  model.exactGelu = flags.gelu == "exact";
+  model.length = flags.length.value_or(preset->length);
+  model.batch = flags.batch.value_or(preset->batch);
+  model.type = flags.type;
+  model.dropout = flags.dropout;
+  model.tied = !flags.untied;
+  model.attends = !flags.noAttention;
+  model.ignoreIndex = flags.ignoreIndex;
+  model.command = line.getLine();
 
-  if (arguments.has("tied") && arguments.has("untied"))
+  if (flags.tied && flags.untied)
     return failUsage(modelGptCommand, "--tied and --untied exclude each other");
   if (model.width % model.heads != 0)
     return failUsage(modelGptCommand, "--width " + Twine(model.width) +
@@ -123,15 +140,11 @@ static int runGpt(const Arguments &arguments,
                      "these sizes make more than 10^13 numbers");
   if (model.layers > 10000)
     return failUsage(modelGptCommand, "--layers: at most 10000");
-  return write(modelGptCommand, arguments, writeGpt(model));
+  return failed(writeFile(modelGptCommand, flags.output, writeGpt(model)));
 }
 
-static const ArrayRef<Flag> gptGroups[] = {outputFlags, gptFlags};
-
 const Command ppopt::modelGptCommand = {
-    "model gpt",
-    "writes a GPT",
-    "",
+    "model gpt", "writes a GPT", "",
     R"(Writes a model file with GPT-2's architecture: token and position embeddings;
 blocks of layer norm, causal attention with fused queries, keys and values,
 layer norm and an MLP with GELU; a final layer norm; a head tied to the token
@@ -144,51 +157,56 @@ checkpoints from Hugging Face, use the executable's --init-map.
   ppopt model gpt --preset gpt2-124m --seq 256 -o gpt2.mlir
   ppopt model gpt --layers 6 --width 384 --heads 6 -o small.mlir
 )",
-    gptGroups,
     runGpt};
 
 //===----------------------------------------------------------------------===//
 // mlp
 //===----------------------------------------------------------------------===//
 
-static constexpr Flag mlpFlags[] = {
-    {"widths", ValueKind::Counts, "N,N,…", "16,64,64,4",
-     "layer sizes, from the input to the output"},
-    {"activation", ValueKind::Choice, "NAME", "relu",
-     "activation after each layer but the last", activations},
-    {"batch", ValueKind::Count, "N", "32", "rows of the global batch"},
-    {"dtype", ValueKind::Choice, "TYPE", "f32", "floating-point type", types},
-};
+/// Reads "16,64,4". Returns what is wrong, empty if nothing.
+static std::string readWidths(StringRef value, std::vector<int64_t> &widths) {
+  widths.clear();
+  for (StringRef part : split(value, ','))
+    if (part.getAsInteger(10, widths.emplace_back()) || widths.back() < 1)
+      return ("must be whole numbers of at least 1, separated by commas, e.g. "
+              "64,128,10, not '" +
+              value + "'")
+          .str();
+  return "";
+}
 
-static int runMlp(const Arguments &arguments,
-                  const mlir::pp::CompilationSetup &) {
+static int runMlp(CommandLine &line, const mlir::pp::CompilationSetup &) {
+  std::string output = "-";
   MlpModel model;
-  for (StringRef text : split(arguments.get("widths"), ',')) {
-    int64_t width = 0;
-    text.getAsInteger(10, width);
+  model.widths = {16, 64, 64, 4};
+  model.activation = "relu";
+  model.type = "f32";
+  model.batch = 32;
+  addOutput(line, output);
+  line.value("widths", "N,N,…",
+             "layer sizes, from the input to the output (default 16,64,64,4)",
+             [&](StringRef value) { return readWidths(value, model.widths); });
+  line.choice("activation", "NAME", {{"relu", "gelu", "tanh"}},
+              model.activation, "activation after each layer but the last");
+  line.count("batch", model.batch, "rows of the global batch");
+  addType(line, model.type);
+  if (std::optional<int> status = line.parse())
+    return *status;
+  for (int64_t width : model.widths)
     if (width > 1000000)
       return failUsage(modelMlpCommand, "--widths: at most 1000000 each");
-    model.widths.push_back(width);
-  }
   if (model.widths.size() < 2)
     return failUsage(modelMlpCommand,
                      "--widths: at least an input and an output, "
                      "e.g. 16,4");
-  model.batch = arguments.getInteger("batch");
   if (model.batch > 1000000000)
     return failUsage(modelMlpCommand, "--batch: at most 10^9");
-  model.activation = arguments.get("activation").str();
-  model.type = arguments.get("dtype").str();
-  model.command = arguments.line;
-  return write(modelMlpCommand, arguments, writeMlp(model));
+  model.command = line.getLine();
+  return failed(writeFile(modelMlpCommand, output, writeMlp(model)));
 }
 
-static const ArrayRef<Flag> mlpGroups[] = {outputFlags, mlpFlags};
-
 const Command ppopt::modelMlpCommand = {
-    "model mlp",
-    "writes a multi-layer perceptron",
-    "",
+    "model mlp", "writes a multi-layer perceptron", "",
     R"(Writes a model file with a multi-layer perceptron with biases. Its input is "x"
 and its target "y" (mean squared error). Weights are initialized from a normal
 distribution with standard deviation 1/sqrt(inputs). The executable reads
@@ -196,5 +214,4 @@ samples with --inputs.
 
   ppopt model mlp --widths 64,256,256,10 --activation gelu -o mlp.mlir
 )",
-    mlpGroups,
     runMlp};

@@ -1,8 +1,6 @@
 //===- opt.cpp - `ppopt opt`: runs single passes --------------------------===//
 
 #include "commands.h"
-#include "flags.h"
-#include "paths.h"
 
 #include "ppopt/Driver/Compile.h"
 

@@ -15,36 +15,40 @@ using namespace ppopt;
 using mlir::pp::Phase;
 using mlir::pp::PlanReport;
 
-static constexpr StringRef emitted[] = {"schedule.csv"};
-
-static constexpr Flag outputFlags[] = {
-    {"html", ValueKind::Output, "FILE", "",
-     "also write the plan as an HTML page: the pebble graph, memory over time, "
-     "stages"},
-    {"trace", ValueKind::Output, "FILE", "",
-     "also write the predicted step as a Perfetto trace (docs/trace.md)"},
-    {"emit", ValueKind::Choice, "WHAT", "",
-     "write this instead of the text: schedule.csv is the schedule table of "
-     "all "
-     "places, in PyTorch's format",
-     emitted},
-    {"o", ValueKind::Output, "FILE", "-", "output file of --emit"},
-    {"json", ValueKind::Switch, "", "",
-     "print the full description of the program, like the executable's "
-     "--describe=json"},
+namespace {
+struct OutputFlags {
+  std::string html, trace, emit, output = "-";
+  bool json = false;
 };
+} // namespace
+
+static void declare(CommandLine &line, OutputFlags &flags) {
+  line.output("html", flags.html,
+              "also write the plan as an HTML page: the pebble graph, memory "
+              "over time, stages");
+  line.output("trace", flags.trace,
+              "also write the predicted step as a Perfetto trace "
+              "(docs/trace.md)");
+  line.choice("emit", "WHAT", {{"schedule.csv"}}, flags.emit,
+              "write this instead of the text: schedule.csv is the schedule "
+              "table of all places, in PyTorch's format");
+  line.output("o", flags.output, "output file of --emit");
+  line.toggle("json", flags.json,
+              "print the full description of the program, like the "
+              "executable's --describe=json");
+}
 
 /// Writes the files that the user requests in addition to the text.
-static LogicalResult writeFiles(const Arguments &arguments,
+static LogicalResult writeFiles(const OutputFlags &flags,
                                 const mlir::pp::PlanOptions &plan,
                                 const PlanReport &report) {
-  if (arguments.has("html") &&
-      failed(writeFile(planCommand, arguments.get("html"),
+  if (!flags.html.empty() &&
+      failed(writeFile(planCommand, flags.html,
                        schedule::writePage(makePage(plan, report)))))
     return failure();
-  if (arguments.has("trace"))
+  if (!flags.trace.empty())
     return writeFile(
-        planCommand, arguments.get("trace"),
+        planCommand, flags.trace,
         schedule::writeTrace(report.timeline, report.graph,
                              {/*nanosecondsPerUnit=*/1, report.edgeNames}));
   return success();
@@ -58,23 +62,26 @@ static int printProgram(mlir::ModuleOp module) {
   return 0;
 }
 
-static int run(const Arguments &arguments,
-               const mlir::pp::CompilationSetup &setup) {
-  if (arguments.has("o") && !arguments.has("emit"))
+static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
+  OutputFlags flags;
+  declare(line, flags);
+  PlanFlags planned(line);
+  if (std::optional<int> status = line.parse())
+    return *status;
+  if (line.has("o") && flags.emit.empty())
     return failUsage(planCommand,
                      "-o is the output file of --emit; give --emit, or "
                      "--html FILE or --trace FILE");
-  FailureOr<mlir::pp::PlanOptions> plan = makePlan(planCommand, arguments);
-  if (failed(plan))
-    return kUsage;
+  if (std::optional<int> status = planned.complete())
+    return *status;
   for (StringRef flag : {"html", "trace", "emit"})
-    if (plan->launch == ppopt::schema::Launch::local && arguments.has(flag))
+    if (planned.plan.launch == ppopt::schema::Launch::local && line.has(flag))
       return failUsage(planCommand,
                        "--" + flag +
                            " shows the schedules of ranks, and --launch "
                            "local has none; leave one of them out");
   mlir::pp::Compilation compilation(
-      *plan, {setup.prefix, setup.extend, arguments.has("werror")});
+      planned.plan, {setup.prefix, setup.extend, planned.isStrict});
   if (failed(compilation.parse()))
     return 1;
   compilation.choosePlan(errs());
@@ -84,25 +91,21 @@ static int run(const Arguments &arguments,
       mlir::pp::reportSchedule(compilation.getModule());
   if (failed(report))
     return 1;
-  if (arguments.has("emit"))
-    return failed(writeFile(planCommand, arguments.get("o"),
+  if (!flags.emit.empty())
+    return failed(writeFile(planCommand, flags.output,
                             schedule::writeCsv(report->table)));
   if (failed(compilation.run(Phase::Kernels)) ||
       failed(mlir::pp::addMemory(compilation.getModule(), *report)) ||
-      failed(writeFiles(arguments, compilation.getPlan(), *report)))
+      failed(writeFiles(flags, compilation.getPlan(), *report)))
     return 1;
-  if (arguments.has("json"))
+  if (flags.json)
     return printProgram(compilation.getModule());
   printReport(compilation.getPlan(), *report, outs());
   return 0;
 }
 
-static const ArrayRef<Flag> groups[] = {outputFlags, getPlanFlags()};
-
 const Command ppopt::planCommand = {
-    "plan",
-    "prints a plan's memory, work and traffic",
-    "MODEL",
+    "plan", "prints a plan's memory, work and traffic", "MODEL",
     R"(Compiles the model in the file MODEL with a parallel plan up to memory layout,
 and prints its stages and transfers, each rank's memory by kind, the work and
 traffic of a step, and the predicted step time. Bytes and launches are exact:
@@ -111,5 +114,4 @@ they equal the executable's counters.
   ppopt plan gpt.mlir --mesh dp=2,pp=2 --microbatches 4
   ppopt plan gpt.mlir --mesh pp=4 --schedule auto --microbatches 8 --html plan.html
 )",
-    groups,
     run};

@@ -3,221 +3,234 @@
 #include "plan_flags.h"
 
 #include "devices.h"
-#include "schedule_flags.h"
 
 #include "geometry/axes.h"
 #include "ppopt/Codegen/Target.h"
+#include "ppopt/Schedule/Table.h"
+#include "ppopt/Support/ReadFile.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
-#include <array>
-
 using namespace llvm;
 using namespace ppopt;
+using mlir::pp::PlanOptions;
 
-// The values that flags take, and planned values that this version rejects.
-static constexpr StringRef unlimited[] = {"unlimited"};
+/// Returns the axes that this version partitions over, and those it rejects.
+static Words listAxes() {
+  Words axes;
+  for (const geometry::KnownAxis &axis : geometry::knownAxes)
+    (axis.use == geometry::AxisUse::Planned ? axes.later : axes.values)
+        .push_back(axis.name);
+  return axes;
+}
 
-// The values of PLAN_LEVEL.
-static constexpr StringRef levels[] = {"0", "1", "2", "3"};
+/// Reads "dp=2,pp=2". Returns what is wrong, empty if nothing.
+static std::string readMesh(StringRef value, geometry::Mesh &mesh) {
+  const Words axes = listAxes();
+  mesh = {};
+  for (StringRef axis : split(value, ',')) {
+    auto [name, size] = axis.split('=');
+    int64_t number;
+    if (name.empty() || size.empty())
+      return ("'" + axis + "' is not AXIS=SIZE, e.g. dp=2").str();
+    if (is_contained(axes.later, name))
+      return ("this version does not partition over the axis '" + name +
+              "'; it takes " + quoteNames(axes.values))
+          .str();
+    if (!is_contained(axes.values, name))
+      return ("unknown axis '" + name + "'" + suggest(name, axes.values)).str();
+    if (mesh.has(name.str()))
+      return ("the axis '" + name + "' is given twice").str();
+    if (size.getAsInteger(10, number) || number < 1 || number > 65536)
+      return ("the size of '" + name +
+              "' must be a whole number from 1 to 65536, not '" + size + "'")
+          .str();
+    mesh.add({name.str(), number});
+  }
+  return "";
+}
 
-// The words of each choice of plan_options.def, and its planned words.
-#define PLAN_CHOICE(FIELD, TYPE, DEFAULT, WORDS, FLAG, LATER, ...)             \
-  static constexpr StringRef FIELD##Words[] = {PPOPT_WORDS(WORDS)};            \
-  static constexpr std::initializer_list<StringRef> FIELD##Later = {           \
-      PPOPT_UNWRAP(LATER)};
-#include "schema/plan_options.def"
-
-// The word of a choice that takes a number (PLAN_NUMBER).
-static constexpr std::string_view numberedWord(std::string_view flag) {
+/// Adds the number that a word of the choice takes, if one does (PLAN_NUMBER).
+static Words addNumber(StringRef flag, Words words, PlanOptions &plan) {
 #define PLAN_NUMBER(FIELD, NAME, FLAG, WORD, MEANING)                          \
-  if (flag == FLAG)                                                            \
-    return WORD;
+  if (flag == FLAG) {                                                          \
+    words.numbered = WORD;                                                     \
+    words.number = &plan.FIELD;                                                \
+  }
 #include "schema/plan_options.def"
-  return {};
+  return words;
 }
 
-static constexpr size_t countAxes(bool isPlanned) {
-  size_t count = 0;
-  for (const geometry::KnownAxis &axis : geometry::knownAxes)
-    count += (axis.use == geometry::AxisUse::Planned) == isPlanned;
-  return count;
+/// Returns "0" to "3": the first `count` levels, and those up to `planned`.
+static Words listLevels(size_t count, size_t planned) {
+  static constexpr StringRef levels[] = {"0", "1", "2", "3"};
+  return {ArrayRef(levels).take_front(count).vec(),
+          ArrayRef(levels).slice(count, planned - count).vec()};
 }
 
-template <bool isPlanned> static constexpr auto listAxes() {
-  std::array<StringRef, countAxes(isPlanned)> names;
-  size_t count = 0;
-  for (const geometry::KnownAxis &axis : geometry::knownAxes)
-    if ((axis.use == geometry::AxisUse::Planned) == isPlanned)
-      names[count++] = axis.name;
-  return names;
-}
-
-static constexpr auto axes = listAxes</*isPlanned=*/false>();
-static constexpr auto laterAxes = listAxes</*isPlanned=*/true>();
-
-static std::vector<ChoiceValue> listTargets() {
-  std::vector<ChoiceValue> values;
-  for (const mlir::pp::Target *target : mlir::pp::getTargets())
-    values.push_back({target->getName(), target->getSummary()});
-  return values;
-}
-
-static constexpr Flag planFlags[] = {
-    {"mesh", ValueKind::Mesh, "dp=D,pp=P", "dp=1",
-     "ranks along each axis of the mesh: dp splits the rows of the batch, fsdp "
-     "splits them further and is the axis that --zero shards over, pp splits "
-     "the model into places",
-     axes, laterAxes},
-    {"batch", ValueKind::Count, "N", "",
-     "rows of the global batch; overrides the model's"},
-    {"microbatches", ValueKind::Count, "N", "1",
-     "microbatches per rank and step; gradients accumulate over them"},
-    {"threads", ValueKind::Count, "N", "",
-     "threads per rank (default: this machine's cores divided by the ranks)"},
-    {"cpu", ValueKind::Text, "NAME", "native",
-     "processor to compile for, named as in clang's -march; native is this "
-     "machine's"},
-    {"target", ValueKind::Choice, "NAME", "", "device that ranks run on",
-     /*values=*/{}, /*later=*/{}, /*isForTests=*/false, listTargets},
-    {"gpu", ValueKind::Text, "NAME", "",
-     "architecture of the GPUs for --target cuda: sm_80 (default; runs on all "
-     "later ones), sm_90a, sm_100, …"},
-    {"schedule", ValueKind::NameOrFile, "NAME|FILE.csv", "1f1b",
-     "pipeline schedule, the order of forwards and backwards on each place: "
-     "naive, gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe-v, auto (the "
-     "fastest in simulation), or a table in PyTorch's format"},
-    {"chunks", ValueKind::Count, "N", "",
-     "stages per place (default: as the schedule requires)"},
+/// Declares the options of plan_options.def.
+static void addChoices(CommandLine &line, PlanOptions &plan) {
 #define PLAN_CHOICE(FIELD, TYPE, DEFAULT, WORDS, FLAG, LATER, PLACEHOLDER,     \
                     FALLBACK, HELP, MEANING)                                   \
-  {FLAG,                                                                       \
-   ValueKind::Choice,                                                          \
-   PLACEHOLDER,                                                                \
-   FALLBACK,                                                                   \
-   HELP,                                                                       \
-   FIELD##Words,                                                               \
-   ArrayRef<StringRef>(FIELD##Later),                                          \
-   /*isForTests=*/false,                                                       \
-   /*listValues=*/nullptr,                                                     \
-   numberedWord(FLAG)},
+  line.choice(                                                                 \
+      FLAG, PLACEHOLDER,                                                       \
+      addNumber(FLAG, {{PPOPT_WORDS(WORDS)}, {PPOPT_UNWRAP(LATER)}}, plan),    \
+      FALLBACK, HELP, [&plan](StringRef word) {                                \
+        plan.FIELD = *mlir::pp::parseChoice<schema::TYPE>(word);               \
+      });
 #define PLAN_SWITCH(FIELD, NAME, FLAG, HELP, MEANING)                          \
-  {FLAG, ValueKind::Switch, "", "", HELP},
+  line.toggle(FLAG, plan.FIELD, HELP);
 #define PLAN_LEVEL(FIELD, NAME, MOST, PLANNED, FLAG, PLACEHOLDER, HELP,        \
                    MEANING)                                                    \
-  {FLAG,                                                                       \
-   ValueKind::Choice,                                                          \
-   PLACEHOLDER,                                                                \
-   "0",                                                                        \
-   HELP,                                                                       \
-   ArrayRef(levels, MOST + 1),                                                 \
-   ArrayRef(levels + MOST + 1, PLANNED - MOST)},
+  line.choice(                                                                 \
+      FLAG, PLACEHOLDER, listLevels((MOST) + 1, (PLANNED) + 1), "0", HELP,     \
+      [&plan](StringRef level) { level.getAsInteger(10, plan.FIELD); });
 #define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, FALLBACK, HELP, MEANING)   \
-  {FLAG, ValueKind::Bytes, "BYTES", FALLBACK, HELP},
+  line.bytes(FLAG, plan.FIELD, withDefault(HELP, FALLBACK));
 #include "schema/plan_options.def"
-    {"device-memory", ValueKind::Bytes, "BYTES", "unlimited",
-     "memory limit per rank, e.g. 8GiB; a plan that needs more is an error",
-     unlimited},
-    {"block-bytes", ValueKind::Bytes, "BYTES", "",
-     "chunk size: a larger value inside a task, such as the logits of a large "
-     "vocabulary, is computed in blocks of rows; by default 64MiB, of --target "
-     "cuda 256MiB",
-     unlimited},
-    {"device", ValueKind::NameOrFile, "NAME|FILE.json", "",
-     "device for which times are estimated, by which the model is cut and "
-     "--schedule auto chosen: one that 'ppopt machine' measured, builtin, or a "
-     "GPU: a100, h100, h200 (default: $PPOPT_DEVICE, else what was measured on "
-     "this machine, else builtin; for --target cuda a100 or h100, by --gpu)"},
-    {"werror", ValueKind::Switch, "", "",
-     "treat warnings about the model as errors"},
-    {"threshold", ValueKind::Text, "NAME=N,…", "",
-     "override thresholds at which the compiler generates different code",
-     /*values=*/{},
-     /*later=*/{},
-     /*isForTests=*/true},
-};
+}
 
-ArrayRef<Flag> ppopt::getPlanFlags() { return planFlags; }
+PlanFlags::PlanFlags(CommandLine &line) : line(line) {
+  line.endGroup();
+  line.value("mesh", "dp=D,pp=P",
+             "ranks along each axis of the mesh: dp splits the rows of the "
+             "batch, fsdp splits them further and is the axis that --zero "
+             "shards over, pp splits the model into places (default dp=1)",
+             [this](StringRef value) { return readMesh(value, plan.mesh); });
+  line.count("batch", plan.batch,
+             "rows of the global batch; overrides the model's");
+  line.count("microbatches", plan.microbatches,
+             "microbatches per rank and step; gradients accumulate over them");
+  plan.target.threads = 0;
+  line.count("threads", plan.target.threads,
+             "threads per rank (default: this machine's cores divided by the "
+             "ranks)");
+  plan.target.cpu = "native";
+  line.text("cpu", "NAME", plan.target.cpu,
+            "processor to compile for, named as in clang's -march; native is "
+            "this machine's");
+  Words targets;
+  std::string summaries;
+  for (const mlir::pp::Target *target : mlir::pp::getTargets()) {
+    targets.values.push_back(target->getName());
+    summaries += (summaries.empty() ? ": " : "; ") + target->getName().str() +
+                 ", " + target->getSummary().str();
+  }
+  plan.target.name = targets.values.front().str();
+  line.value(
+      "target", "NAME",
+      withDefault("device that ranks run on" + summaries, plan.target.name),
+      [this, targets](StringRef value) {
+        plan.target.name = value.str();
+        return checkWord(value, targets);
+      });
+  line.text("gpu", "NAME", plan.target.gpu,
+            "architecture of the GPUs for --target cuda: sm_80 (default; runs "
+            "on all later ones), sm_90a, sm_100, …");
+  line.nameOrFile(
+      "schedule", "NAME|FILE.csv", schedule,
+      "pipeline schedule, the order of forwards and backwards on each place: "
+      "naive, gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe-v, auto (the "
+      "fastest in simulation), or a table in PyTorch's format");
+  line.count("chunks", plan.chunks,
+             "stages per place (default: as the schedule requires)");
+  addChoices(line, plan);
+  line.bytes("device-memory", plan.deviceMemory, /*unlimited=*/std::nullopt,
+             "memory limit per rank, e.g. 8GiB; a plan that needs more is an "
+             "error (default unlimited)");
+  line.bytes("block-bytes", plan.blockBytes, plan.kNever,
+             "chunk size: a larger value inside a task, such as the logits of "
+             "a large vocabulary, is computed in blocks of rows; by default "
+             "64MiB, of --target cuda 256MiB");
+  line.nameOrFile(
+      "device", "NAME|FILE.json", device,
+      "device for which times are estimated, by which the model is cut and "
+      "--schedule auto chosen: one that 'ppopt machine' measured, builtin, or "
+      "a GPU: a100, h100, h200 (default: $PPOPT_DEVICE, else what was measured "
+      "on this machine, else builtin; for --target cuda a100 or h100, by "
+      "--gpu)");
+  line.toggle("werror", isStrict, "treat warnings about the model as errors");
+  line.beginTests();
+  line.text("threshold", "NAME=N,…", plan.thresholds,
+            "override thresholds at which the compiler generates different "
+            "code");
+}
+
+/// Returns an error that lists the schedules if `name` is not one of them.
+static std::string checkName(StringRef name) {
+  const std::vector<std::string> &names = schedule::getScheduleNames();
+  // getShape rejects dualpipe with a reason.
+  if (name == "auto" || is_contained(names, name) || name == "dualpipe")
+    return "";
+  if (sys::fs::exists(name))
+    return ("--schedule: no schedule is named '" + name +
+            "'; to read the file of this name, write ./" + name)
+        .str();
+  SmallVector<StringRef> known(names.begin(), names.end());
+  known.append({"auto", "FILE.csv"});
+  return ("--schedule: unknown value '" + name + "'" + suggest(name, known))
+      .str();
+}
+
+/// Sets the plan's schedule, which may be a file's. If the user gave places or
+/// microbatches too, checks that they agree. Returns an error.
+std::string PlanFlags::setSchedule() {
+  if (!isFile(schedule)) {
+    plan.schedule = schedule;
+    return checkName(schedule);
+  }
+  auto file = readTextFile(schedule);
+  if (!file)
+    return "--schedule: cannot read '" + schedule +
+           "': " + toString(file.takeError());
+  plan.tablePath = schedule;
+  auto table = schedule::parseCsv((*file)->getBuffer().str());
+  if (!table)
+    return schedule + ": " + table.error;
+  int64_t microbatches = plan.microbatches;
+  std::string wrong = mlir::pp::setTable(plan, std::move(*table));
+  if (wrong.empty() && plan.chunks)
+    wrong = "says which stages a place has; leave --chunks out";
+  if (wrong.empty() && line.has("microbatches") &&
+      microbatches != plan.microbatches)
+    wrong = "has " + std::to_string(plan.microbatches) +
+            " microbatches, but --microbatches " + std::to_string(microbatches);
+  return wrong.empty() ? "" : schedule + ": " + wrong;
+}
 
 /// Warns if the plan's processor multiplies bf16 matrices slower than f32
 /// matrices.
-static void warnOfBF16(const Command &command, const Arguments &arguments,
-                       const mlir::pp::Target &target,
-                       const mlir::pp::PlanOptions &plan) {
-  std::string lack = plan.precision == schema::Precision::bf16
-                         ? target.getLackForBF16(plan.target)
-                         : "";
+void PlanFlags::warnOfBF16(bool isNative) const {
+  std::string lack =
+      plan.precision == schema::Precision::bf16
+          ? mlir::pp::findTarget(plan.target.name)->getLackForBF16(plan.target)
+          : "";
   if (lack.empty())
     return;
   // A virtual machine may hide what its processor has.
-  errs() << "ppopt " << command.name
+  errs() << "ppopt " << line.command.name
          << ": warning: --precision bf16 will be slower than f32 on "
-         << (arguments.get("cpu") == "native"
-                 ? "this machine (" + plan.target.cpu + "), which offers "
-                 : plan.target.cpu + ", which has ")
+         << (isNative ? "this machine (" + plan.target.cpu + "), which offers "
+                      : plan.target.cpu + ", which has ")
          << lack
          << "; leave it out, or name the processor that the program will run "
             "on with --cpu\n";
 }
 
-/// Sets the options of plan_options.def. The parser allows only their words.
-static void setChoices(const Arguments &arguments,
-                       mlir::pp::PlanChoices &choices) {
-#define PLAN_CHOICE(FIELD, TYPE, DEFAULT, WORDS, FLAG, ...)                    \
-  if (StringRef word = arguments.get(FLAG).split('=').first; !word.empty())    \
-    choices.FIELD = *mlir::pp::parseChoice<schema::TYPE>(word);
-#define PLAN_SWITCH(FIELD, NAME, FLAG, ...) choices.FIELD = arguments.has(FLAG);
-#define PLAN_LEVEL(FIELD, NAME, MOST, PLANNED, FLAG, ...)                      \
-  if (arguments.has(FLAG))                                                     \
-    choices.FIELD = arguments.getInteger(FLAG);
-#define PLAN_NUMBER(FIELD, NAME, FLAG, ...)                                    \
-  arguments.get(FLAG).split('=').second.getAsInteger(10, choices.FIELD);
-#define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, ...)                       \
-  choices.FIELD = arguments.getBytes(FLAG).value_or(choices.FIELD);
-#include "schema/plan_options.def"
-}
-
-FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
-                                                 const Arguments &arguments) {
-  auto reject = [&](const Twine &message) {
-    fail(command, message);
-    return failure();
-  };
-
-  mlir::pp::PlanOptions plan;
-  plan.mesh = {};
-  for (StringRef axis : split(arguments.get("mesh"), ',')) {
-    auto [name, size] = axis.split('=');
-    int64_t ranks = 1;
-    size.getAsInteger(10, ranks);
-    plan.mesh.add({name.str(), ranks});
-  }
-  setChoices(arguments, plan);
-  plan.choosesRecompute = !arguments.has("recompute");
-  plan.choosesPrefetch = !arguments.has("prefetch");
-  plan.deviceMemory = arguments.getBytes("device-memory");
-  if (arguments.has("block-bytes"))
-    plan.blockBytes = arguments.getBytes("block-bytes").value_or(plan.kNever);
-  if (arguments.has("batch"))
-    plan.batch = arguments.getInteger("batch");
-  plan.thresholds = arguments.get("threshold").str();
-  plan.target = {arguments.get("target").str(), arguments.getInteger("threads"),
-                 arguments.get("cpu").str(), /*features=*/"",
-                 arguments.get("gpu").str()};
-  plan.command = arguments.line;
-  plan.source = arguments.positional;
-  std::string wrong = setSchedule(arguments, plan);
+std::optional<int> PlanFlags::complete() {
+  plan.command = line.getLine();
+  plan.source = line.positional;
+  plan.choosesRecompute = !line.has("recompute");
+  plan.choosesPrefetch = !line.has("prefetch");
+  bool isNative = plan.target.cpu == "native";
+  std::string wrong = setSchedule();
   if (wrong.empty())
     wrong = mlir::pp::completePlan(plan);
+  if (wrong.empty())
+    plan.device = chooseDevice(device, plan.target, isNative, wrong);
   if (!wrong.empty())
-    return reject(wrong);
-  const mlir::pp::Target &target = *mlir::pp::findTarget(plan.target.name);
-  plan.device = chooseDevice(arguments, plan.target.threads,
-                             /*isNative=*/arguments.get("cpu") == "native",
-                             target.getDevice(plan.target), wrong);
-  if (!wrong.empty())
-    return reject(wrong);
-  warnOfBF16(command, arguments, target, plan);
-  return plan;
+    return failUsage(line.command, wrong);
+  warnOfBF16(isNative);
+  return std::nullopt;
 }

@@ -3,20 +3,32 @@
 #ifndef PPOPT_TOOLS_PLAN_FLAGS_H
 #define PPOPT_TOOLS_PLAN_FLAGS_H
 
-#include "flags.h"
+#include "command_line.h"
 
 #include "ppopt/Driver/PlanOptions.h"
 
 namespace ppopt {
 
-/// Returns the flags that `compile` and `plan` share.
-llvm::ArrayRef<Flag> getPlanFlags();
+/// The flags that `compile` and `plan` share, and the plan that they make.
+class PlanFlags {
+public:
+  explicit PlanFlags(CommandLine &line);
 
-/// Returns the plan of the flags for the model in `arguments.positional`.
-/// Resolves "native" and the default number of threads for this machine. For
-/// flags that contradict each other, reports an error and returns failure.
-llvm::FailureOr<mlir::pp::PlanOptions> makePlan(const Command &command,
-                                                const Arguments &arguments);
+  /// Completes the plan of the parsed command line, for the model that it
+  /// names. If flags contradict each other, reports an error and returns the
+  /// exit status.
+  std::optional<int> complete();
+
+  mlir::pp::PlanOptions plan;
+  bool isStrict = false; ///< --werror
+
+private:
+  std::string setSchedule();
+  void warnOfBF16(bool isNative) const;
+
+  CommandLine &line;
+  std::string schedule = "1f1b", device;
+};
 
 } // namespace ppopt
 

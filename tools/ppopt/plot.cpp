@@ -8,23 +8,20 @@
 using namespace llvm;
 using namespace ppopt;
 
-static constexpr Flag plotFlags[] = {
-    {"o", ValueKind::Output, "FILE", "curves.html", "the HTML page"},
-};
-
-static int run(const Arguments &arguments, const mlir::pp::CompilationSetup &) {
+static int run(CommandLine &line, const mlir::pp::CompilationSetup &) {
+  std::string output = "curves.html";
+  line.output("o", output, "the HTML page");
+  if (std::optional<int> status = line.parse())
+    return *status;
   std::vector<curves::Run> runs;
-  for (const std::string &path : arguments.positionals) {
+  for (const std::string &path : line.positionals) {
     Expected<curves::Run> run = curves::readRun(path);
     if (!run)
       return fail(plotCommand, toString(run.takeError()));
     runs.push_back(std::move(*run));
   }
-  return failed(
-      writeFile(plotCommand, arguments.get("o"), curves::writeCurves(runs)));
+  return failed(writeFile(plotCommand, output, curves::writeCurves(runs)));
 }
-
-static const ArrayRef<Flag> groups[] = {plotFlags};
 
 const Command ppopt::plotCommand = {
     "plot",
@@ -37,6 +34,5 @@ run that was killed and resumed is one curve.
   ppopt plot run.jsonl -o curves.html
   ppopt plot dp2.jsonl pp2.jsonl -o compared.html
 )",
-    groups,
     run,
     /*takesSeveral=*/true};

@@ -3,7 +3,7 @@
 #ifndef PPOPT_TOOLS_WRITE_FILE_H
 #define PPOPT_TOOLS_WRITE_FILE_H
 
-#include "flags.h"
+#include "command_line.h"
 
 #include "mlir/Support/LLVM.h"
 #include <string>
