@@ -110,8 +110,9 @@ void Flags::setHelp(const std::string &help, const std::string &version) {
 }
 
 /// Throws UsageError, before any value is parsed, for a flag that lacks its
-/// value, has a value that it does not take, or has two values. Returns the
-/// words with values apart from their flags.
+/// value, has a value that it does not take, or has two values. A repeated
+/// switch says the same again. Returns the words with values apart from their
+/// flags.
 std::vector<std::string>
 Flags::checkSpelling(const std::vector<std::string> &words) const {
   auto find = [&](const std::string &word) {
@@ -150,7 +151,7 @@ Flags::checkSpelling(const std::vector<std::string> &words) const {
     if (hasValue)
       apart.push_back(value);
     auto [before, isFirst] = values.emplace(flag->get_name(), value);
-    if (!isFirst && flag->get_items_expected_max() <= 1)
+    if (!isFirst && flag->get_items_expected_max() == 1)
       throw UsageError(
           "{}: given twice{}; leave one of them out", name,
           before->second.empty() && value.empty()

@@ -102,6 +102,7 @@ TEST(CommandLine, ReadsValues) {
   EXPECT_EQ(several.data, (Paths{"a", "b", "d"}));
   EXPECT_EQ(several.evalData, Paths{"c"});
   EXPECT_EQ(parse("--data [a,b] [c]").data, (Paths{"[a,b]", "[c]"}));
+  EXPECT_FALSE(parse("--data d --no-shuffle --no-shuffle").shuffle);
   several = parse("--inputs a b --eval-inputs c d");
   EXPECT_EQ(several.inputs, (Paths{"a", "b"}));
   EXPECT_EQ(several.evalInputs, (Paths{"c", "d"}));
