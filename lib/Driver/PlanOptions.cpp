@@ -131,10 +131,9 @@ static std::string setCpu(const Target &target, Machine &machine) {
   SmallVector<StringRef> known = target.getCpus();
   if (llvm::is_contained(known, machine.cpu))
     return "";
-  std::string hint = ppopt::suggest(machine.cpu, known);
+  std::string question = ppopt::askForNearest(machine.cpu, known);
   return "--cpu: unknown processor '" + machine.cpu + "'" +
-         (StringRef(hint).starts_with("; did") ? hint
-                                               : "; 'native' is this one");
+         (question.empty() ? "; 'native' is this one" : question);
 }
 
 /// Sets gpu. Returns an error if the target has no such GPU.

@@ -43,10 +43,9 @@ static std::string dashed(StringRef name) {
 static std::string hint(const Command &command, StringRef flag,
                         ArrayRef<std::string> known) {
   SmallVector<StringRef> names(known.begin(), known.end());
-  std::string near = suggest(flag, names);
-  return StringRef(near).starts_with("; did")
-             ? near
-             : ("; see 'ppopt " + command.name + " --help'").str();
+  std::string question = askForNearest(flag, names);
+  return question.empty() ? ("; see 'ppopt " + command.name + " --help'").str()
+                          : question;
 }
 
 CommandLine::CommandLine(const Command &command, ArrayRef<const char *> words)

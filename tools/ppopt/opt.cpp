@@ -46,8 +46,8 @@ static std::string findUnknownFlag(ArrayRef<char *> words) {
         spelled.push_back("--" + known.str());
     sort(spelled);
     std::vector<StringRef> known(spelled.begin(), spelled.end());
-    std::string hint = suggest(flag, known);
-    if (!StringRef(hint).starts_with("; did"))
+    std::string hint = askForNearest(flag, known);
+    if (hint.empty())
       hint = "; see 'ppopt opt --help'";
     return ("unknown flag '" + flag + "'" + hint).str();
   }

@@ -55,16 +55,20 @@ inline std::string askWhether(llvm::ArrayRef<llvm::StringRef> names) {
   return names.empty() ? "" : "; did you mean " + quoteNames(names) + "?";
 }
 
-/// Returns "; did you mean 'x'?" with the nearest of `known`, or a list of all
-/// if none is near.
+/// Returns "; did you mean 'x'?" with the nearest of `known`, which may be
+/// flags, or nothing if none is near.
+inline std::string askForNearest(llvm::StringRef word,
+                                 llvm::ArrayRef<llvm::StringRef> known) {
+  return askWhether(findNearest(
+      word, known, [](llvm::StringRef name) { return name.ltrim('-'); }));
+}
+
+/// The same, but with a list of all of `known` if none is near.
 inline std::string suggest(llvm::StringRef word,
                            llvm::ArrayRef<llvm::StringRef> known) {
-  if (known.empty())
-    return "";
-  llvm::SmallVector<llvm::StringRef> nearest = findNearest(
-      word, known, [](llvm::StringRef name) { return name.ltrim('-'); });
-  return nearest.empty() ? "; it takes " + quoteNames(known)
-                         : askWhether(nearest);
+  std::string question = askForNearest(word, known);
+  return known.empty() || !question.empty() ? question
+                                            : "; it takes " + quoteNames(known);
 }
 
 } // namespace ppopt
