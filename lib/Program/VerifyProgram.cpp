@@ -23,7 +23,6 @@ namespace {
 
 struct VerifyProgram : pp::impl::VerifyProgramBase<VerifyProgram> {
   void runOnOperation() override {
-    // The names of an executable are not checked.
     FailureOr<schema::Program> program = buildProgram(getOperation());
     if (failed(program))
       return signalPassFailure();

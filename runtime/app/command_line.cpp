@@ -140,8 +140,8 @@ void addTrainingFlags(TrainFlags &flags, Options &options) {
   flags.optionalValue(
       "--skip-nonfinite-steps", "[N]",
       "Skip the update of a step whose loss or gradient is infinite or NaN, "
-      "and "
-      "continue; stop after more than N such steps in a row (N defaults to 10)",
+      "and continue; stop after more than N such steps in a row (N defaults to "
+      "10)",
       [&](const std::string &text) {
         options.skipNonFiniteSteps =
             text.empty() ? 10 : parseInteger("--skip-nonfinite-steps", text, 1);

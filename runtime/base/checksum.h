@@ -11,7 +11,8 @@
 namespace ppopt::train {
 
 /// 64-bit XXH3, to see whether bytes that should be equal are. `before` is the
-/// checksum of what precedes them, if they arrive in pieces.
+/// checksum of what precedes them, if they arrive in pieces: the same bytes in
+/// other pieces have another one.
 uint64_t checksumOf(std::string_view bytes, uint64_t before = 0);
 
 /// 128-bit XXH3 of bytes that arrive in pieces (`xxhsum -H128` computes the

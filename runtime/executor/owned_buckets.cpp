@@ -12,7 +12,8 @@ namespace ppopt::runtime {
 OwnedBuckets::OwnedBuckets(ppopt_rank &rank, const StepSettings &settings)
     : rank(rank), settings(settings), owned(*rank.places.own.owned),
       trainers(int(schema::trainersOf(rank.program.plan))),
-      self(int(trainerOf(rank.program.plan, rank.index))) {
+      self(int(trainerOf(rank.program.plan, rank.index))),
+      inboxBytes(owned.inboxBytes(trainers)) {
   for (const schema::OwnedBucket &bucket : owned.buckets) {
     int64_t elements = bucket.elements / trainers;
     sizes.push_back({size_t(elements * byteSize(bucket.type)),
@@ -43,7 +44,7 @@ void *OwnedBuckets::master(int bucket) {
 
 void *OwnedBuckets::inbox(int trainer) {
   int64_t number = trainer < self ? trainer : trainer - 1;
-  return at(owned.inboxes) + number * owned.inboxBytes(trainers);
+  return at(owned.inboxes) + number * inboxBytes;
 }
 
 /// The step that is computed meanwhile has its own state, arguments, memory and

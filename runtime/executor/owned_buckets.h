@@ -43,6 +43,7 @@ private:
   const StepSettings &settings;
   const schema::Owned &owned;
   const int trainers, self;
+  const int64_t inboxBytes; ///< from one inbox to the next
   std::vector<Bucket> sizes;
   std::vector<std::vector<void *>> arguments; ///< of each update
 };

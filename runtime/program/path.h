@@ -1,5 +1,4 @@
-//===- path.h - Where in a document something is wrong
-//---------------------===//
+//===- path.h - Where in a document something is wrong --------------------===//
 
 #ifndef PPOPT_RUNTIME_PROGRAM_PATH_H
 #define PPOPT_RUNTIME_PROGRAM_PATH_H

@@ -1,8 +1,7 @@
 //===- read_fields.h - Reads structs of the schema strictly ---------------===//
 //
-// A field that is missing, of the wrong type or beyond its bounds
-// throws an Error that names its path. Fields that the schema does not have are
-// ignored.
+// A field that is missing, of the wrong type or beyond its bounds throws an
+// Error that names its path. Fields that the schema does not have are ignored.
 //
 //===----------------------------------------------------------------------===//
 
