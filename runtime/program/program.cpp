@@ -7,7 +7,7 @@
 #include "program/number_operations.h"
 #include "program/read_fields.h"
 #include "program/why_refused.h"
-#include "schema/write.h"
+#include "schema/write_fields.h"
 
 #include <algorithm>
 
@@ -134,8 +134,7 @@ GenerationDocument readGeneration(std::string_view json) {
 
 std::string whyRefused(const Program &program) {
   try {
-    readDocument(parseJson(schema::writeProgram(program)),
-                 Path(nullptr, nullptr));
+    readDocument(schema::toJson(program), Path(nullptr, nullptr));
   } catch (const Error &error) {
     return error.what();
   }

@@ -16,7 +16,9 @@
 
 namespace ppopt::runtime {
 
-using Json = nlohmann::json;
+/// That of schema/write_fields.h, so that what is written can be read without
+/// its text.
+using Json = nlohmann::ordered_json;
 
 template <typename T>
 void readValue(const Json &json, const Path &path, T &value,

@@ -13,9 +13,9 @@
 
 namespace ppopt::runtime {
 
-/// Writes the program's document and reads it as a runtime does. Returns why it
-/// would be refused ("places[0].loss.offset is 6, not a multiple of 8"); empty
-/// if it is accepted.
+/// Makes the program's document and reads it as a runtime does, but for the
+/// text. Returns why it would be refused ("places[0].loss.offset is 6, not a
+/// multiple of 8"); empty if it is accepted.
 std::string whyRefused(const schema::Program &program);
 
 } // namespace ppopt::runtime

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <string>
 #include <type_traits>
 
@@ -76,6 +77,9 @@ template <typename T> OrderedJson toJson(const T &value) {
     return value.strides.empty() ? OrderedJson(value.base) : fieldsOf(value);
   } else if constexpr (shape == Shape::object) {
     return fieldsOf(value);
+  } else if constexpr (shape == Shape::number) {
+    // JSON has no text for other numbers: null.
+    return std::isfinite(value) ? OrderedJson(value) : OrderedJson();
   } else if constexpr (std::is_same_v<T, std::string>) {
     return escapeNonUtf8(value);
   } else {

@@ -7,9 +7,11 @@
 #include "message_of.h"
 #include "pipeline_program.h"
 #include "program/program.h"
+#include "program/why_refused.h"
 #include "schema/write.h"
 #include "wrong_document.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 namespace schema = ppopt::schema;
@@ -52,6 +54,17 @@ TEST(Program, UnknownFieldsAreIgnored) {
   json document = least_squares::program(1, 1);
   document["remark"] = 1;
   EXPECT_NO_THROW(readProgram(document.dump()));
+}
+
+TEST(Program, IsRefusedAsItsTextIs) {
+  Program program = readProgram(least_squares::program(2, 3).dump());
+  EXPECT_EQ(whyRefused(program), "");
+  // No JSON has this number.
+  program.parameters[0].init.low = std::nan("");
+  std::string why = whyRefused(program);
+  EXPECT_EQ(why, "parameters[0].init.low is not a number");
+  std::string text = schema::writeProgram(program);
+  EXPECT_NE(errorOf(json::parse(text)).find(why), std::string::npos);
 }
 
 TEST(Program, AddressesOfARank) {
