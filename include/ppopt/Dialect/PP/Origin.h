@@ -3,6 +3,7 @@
 #ifndef PPOPT_DIALECT_PP_ORIGIN_H
 #define PPOPT_DIALECT_PP_ORIGIN_H
 
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::pp {
