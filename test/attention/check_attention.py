@@ -137,7 +137,7 @@ def check(ppopt, case, directory, flags):
     stem = os.path.join(directory, case.name.replace(" ", "_"))
     with open(stem + ".mlir", "w") as file:
         file.write(case.model())
-    executable = compile_model(ppopt, stem + ".mlir", stem, ["--optimizer", "sgd", *flags])
+    executable = compile_model(ppopt, stem + ".mlir", stem, ["--optimizer", "sgd", *flags], optimized=True)
     result = run(executable, ["--lr", "0"], init={**case.params, "weights": case.weights},
                  inputs={"rows": case.rows}, steps=1, dump_gradients=True)
     loss, gradients = case.expected()

@@ -78,7 +78,7 @@ def check_plan(ppopt, directory, plan, optimizer, loss_type):
     model = os.path.join(directory, name + ".mlir")
     with open(model, "w") as file:
         file.write(MODEL.replace("LOSS", loss_type))
-    executable = compile_model(ppopt, model, os.path.join(directory, name), [*plan, "--threads", "1", "--optimizer", optimizer])
+    executable = compile_model(ppopt, model, os.path.join(directory, name), [*plan, "--threads", "1", "--optimizer", optimizer], optimized=True)
     inputs = draw_inputs()
     before = run(executable, [], name="before", steps=0, inputs=inputs).parameters
     loss, wanted = reference(before, inputs)

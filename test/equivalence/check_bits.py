@@ -54,7 +54,7 @@ def train(ppopt, model, stem, flags, sums, inputs, init=None):
         at = flags.index("--threshold")
         thresholds += flags[at + 1].split(",")
         del flags[at:at + 2]
-    executable = compile_model(ppopt, model, stem, [*flags, "--optimizer", "sgd", "--threshold", ",".join(thresholds)])
+    executable = compile_model(ppopt, model, stem, [*flags, "--optimizer", "sgd", "--threshold", ",".join(thresholds)], optimized=True)
     result = run(executable, ["--lr", "0.01", "--clip", "1", "--poison"], dump_gradients=True,
                  init=initial_parameters(executable) if init is None else init, inputs=inputs, steps=STEPS)
     os.remove(executable.path)

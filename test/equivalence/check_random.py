@@ -56,7 +56,7 @@ def check_plan(ppopt, graph, model, flags):
     """The plan first: it may be refused."""
     results = []
     for number, plan in enumerate((flags, [*PLANS[0].flags, "--threads", "1"])):
-        executable = compile_model(ppopt, model, f"{model[:-5]}_{number}", [*plan, "--optimizer", "sgd"])
+        executable = compile_model(ppopt, model, f"{model[:-5]}_{number}", [*plan, "--optimizer", "sgd"], optimized=number == 1)
         results.append(run(executable, ["--lr", "0.01", "--clip", "1", "--check-counters", "--poison"], dump_gradients=True,
                            init=graph.params, inputs=graph.inputs, steps=STEPS))
         os.remove(executable.path)

@@ -70,7 +70,7 @@ def train(ppopt, directory, model, plan, run_name):
     path = os.path.join(directory, f"{model}_{plan.name}.mlir")
     with open(path, "w") as file:
         file.write(plan.adapt(text) if isinstance(plan, StagePlan) else text)
-    executable = compile_model(ppopt, path, path[:-5], [*plan.flags, "--threads", "1", "--cpu", "x86-64-v3", *compile_flags])
+    executable = compile_model(ppopt, path, path[:-5], [*plan.flags, "--threads", "1", "--cpu", "x86-64-v3", *compile_flags], optimized=True)
     momentum = ["--momentum", "0"] if executable.keeps_velocity and "sgd" in compile_flags and "--momentum" not in run_own else []
     result = run(executable, [*run_own, *momentum, "--seed", "5", "--check-counters"], dump_gradients=True, init=initial_parameters(executable),
                  inputs=MODELS[model][0](np.random.default_rng(1)), steps=plans.STEPS)

@@ -80,7 +80,7 @@ class Programs:
         name = "_".join([model, plan.name, *(f.strip("-").replace("=", "_") for f in [*flags, *bug])])
         return self.once(name, lambda: compile_model(
             mutations.tool_of(self.ppopt) if mutation else self.ppopt, self.model_file(model, plan),
-            os.path.join(self.directory, name), [*self.plan_flags(model, plan), "--threads", "1", *flags, *bug]))
+            os.path.join(self.directory, name), [*self.plan_flags(model, plan), "--threads", "1", *flags, *bug], optimized=plan == plans.PLANS[0]))
 
     def plan_flags(self, model, plan):
         return plan.flags

@@ -456,7 +456,7 @@ def check_torch(harness, bundle):
     with open(log) as file:
         theirs = json.loads(file.readline())
     checked([harness.ppopt, "model", "gpt", *sizes, "--batch", rows, "-o", model])
-    compile_model(harness.ppopt, model, program, ["--precision", "bf16", "--threads", "1"])
+    compile_model(harness.ppopt, model, program, ["--precision", "bf16", "--threads", "1"], optimized=True)
     data = ["--data", tokens, "--tokens", "uint16", *gpt2_part.FLAGS, "--steps", "6"]
     checked([program, *data, "--init", parameters, "--log", program + ".jsonl"])
     ours = executables.read_log(program + ".jsonl")

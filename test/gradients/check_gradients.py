@@ -70,7 +70,7 @@ def check(ppopt, name, graphs, directory, mismatches=mismatches):
     model = os.path.join(directory, f"{name}.mlir")
     with open(model, "w") as file:
         file.write(model_text(graphs, "gradients"))
-    executable = compile_model(ppopt, model, model[:-5], ["--optimizer", "sgd", "--threads", "1"])
+    executable = compile_model(ppopt, model, model[:-5], ["--optimizer", "sgd", "--threads", "1"], optimized=True)
     params = {n: a for g in graphs for n, a in g.params.items()}
     inputs = {n: a for g in graphs for n, a in g.inputs.items()}
     result = run(executable, ["--lr", "0"], init=params, inputs=inputs, steps=1, dump_gradients=True)

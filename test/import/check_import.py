@@ -35,14 +35,14 @@ def main():
             [("broken archives", functools.partial(ops.check_hostile, harness.ppopt, scratch, [sys.executable, str(HERE / "hostile.py")],
                                                    str(HERE / "archives" / "mlp.pt2.gz")))] +
             [(f"{archive[:-4]}, {plan}", functools.partial(models.check, harness.ppopt, scratch, fixtures, name, archive, spelling, plan,
-                                                           fixtures.flags(name, archive, plan, harness.args.long)))
+                                                           fixtures.is_optimized(name, archive, plan, harness.args.long)))
              for name, archive, spelling in fixtures.archives() for plan in fixtures.plans(name, archive, harness.args.long)] +
             [(f"{archive[:-4]}, back", functools.partial(models.check_back, harness.ppopt, scratch, fixtures, name, archive))
              for name, archive in BACK] +
             [(f"{archive[:-4]}, more rows", functools.partial(models.check_wide, harness.ppopt, scratch, fixtures, name, archive, spelling))
              for name, archive, spelling in fixtures.archives() if archive in WIDE] +
-            [(f"ops, {program}", functools.partial(ops.check_group, harness.ppopt, cases, program, names, flags))
-             for program, names, flags in cases.groups(harness.args.long)] +
+            [(f"ops, {program}", functools.partial(ops.check_group, harness.ppopt, cases, program, names, optimized))
+             for program, names, optimized in cases.groups(harness.args.long)] +
             [(f"refused: {name}", functools.partial(ops.check_refused, harness.ppopt, cases, name, word)) for name, word in cases.refused()] +
             [("the number of rows", functools.partial(batches.check_fixed, harness.ppopt, scratch, fixtures)),
              ("a variance over the rows", functools.partial(batches.check_spread, harness.ppopt, scratch, fixtures)),

@@ -56,7 +56,7 @@ def main():
             os.mkdir(work)
             harness.cases([(f"{version}: {archive[:-4]}, {plan}",
                             functools.partial(models.check, harness.ppopt, work, fixtures, name, archive, spelling, plan,
-                                              fixtures.flags(name, archive, plan, harness.args.long)))
+                                              fixtures.is_optimized(name, archive, plan, harness.args.long)))
                            for name, archive, spelling in fixtures.archives() for plan in fixtures.plans(name, archive, harness.args.long)])
     return harness.finish()
 

@@ -24,9 +24,6 @@ PLANS = {
 
 EVERY_PLAN = ("gpt2", "llama", "bert", "vit", "lora")
 
-# Compiles in a third of the time, to what computes the same bits (check_bits.py).
-UNOPTIMIZED = ["--threshold", "native-parts=0"]
-
 
 class Unpacker:
     """A folder of archives that are compressed."""
@@ -78,10 +75,10 @@ class Fixtures(Unpacker):
             groups.setdefault(kind, {})[rest] = value
         return groups
 
-    def flags(self, name, archive, plan, everything):
-        """Of compile: LLVM optimises one program of those that have every plan."""
+    def is_optimized(self, name, archive, plan, everything):
+        """LLVM optimises one program of those that have every plan."""
         first = archive == next(iter(self.described["models"][name]["archives"])) and plan == next(iter(PLANS))
-        return [] if everything or first and name in EVERY_PLAN else UNOPTIMIZED
+        return everything or first and name in EVERY_PLAN
 
     def imported(self, ppopt, scratch, name, archive):
         """The model that an archive becomes, imported once in a folder, and its parameters."""
@@ -98,7 +95,7 @@ def check_back(ppopt, scratch, fixtures, name, archive):
     described, figures = fixtures.described["models"][name], fixtures.figures(name)
     stem = os.path.join(scratch, f"{name}.back")
     model, first = fixtures.imported(ppopt, scratch, name, archive)
-    train = compile_model(ppopt, model, stem, ["--optimizer", "adamw", "--mesh", "dp=2", "--zero", "3", *UNOPTIMIZED])
+    train = compile_model(ppopt, model, stem, ["--optimizer", "adamw", "--mesh", "dp=2", "--zero", "3"])
     inputs = inputs_of(figures, described, described["archives"][archive])
     trained = run(train, ["--lr", "0.01"], init=first, inputs=inputs, steps=2).parameters
     ties, buffers = described["ties"], figures.get("buffers", {})
@@ -135,7 +132,7 @@ def expect_refused(words, train, init, inputs, flags=()):
 def check_buffers(ppopt, model, stem, train, trained, inputs, buffers):
     """They are the same with --init, without it, resumed under another plan, and by ranks that are processes. --init refuses others."""
     folder = stem + ".checkpoints"
-    other = compile_model(ppopt, model, stem + ".other", ["--optimizer", "adamw", "--mesh", "pp=2", "--microbatches", "2", *UNOPTIMIZED])
+    other = compile_model(ppopt, model, stem + ".other", ["--optimizer", "adamw", "--mesh", "pp=2", "--microbatches", "2"])
     results = {"trained": trained,
                "drawn": run(train, ["--checkpoint", folder], inputs=inputs, launch="mpirun").parameters,
                "resumed": run(other, ["--checkpoint", folder, "--resume"], inputs=inputs, steps=2).parameters}
@@ -167,7 +164,7 @@ def check_wide(ppopt, scratch, fixtures, name, archive, spelling):
     stem = os.path.join(scratch, f"{archive[:-4]}.wide")
     model, init = fixtures.imported(ppopt, scratch, name, archive)
     for plan in [], ["--mesh", "dp=2", "--microbatches", "2"]:
-        train = compile_model(ppopt, model, stem, ["--batch", str(4 * described["rows"]), *plan, *UNOPTIMIZED])
+        train = compile_model(ppopt, model, stem, ["--batch", str(4 * described["rows"]), *plan])
         result = run(train, [], init=init, inputs=inputs_of(figures, described, spelling))
         expect_close("loss", result.losses, figures["losses"]["wide"], TOLERANCE[spelling])
 
@@ -178,13 +175,13 @@ def inputs_of(figures, described, spelling):
     return {name: figures["inputs"][name].astype(of_float if kind == "float" else kind) for name, kind in described["inputs"].items()}
 
 
-def check(ppopt, scratch, fixtures, name, archive, spelling, plan, flags=()):
-    """The first loss and gradients, and the losses of some steps of AdamW, are PyTorch's. `flags`: further ones of compile."""
+def check(ppopt, scratch, fixtures, name, archive, spelling, plan, optimized=False):
+    """The first loss and gradients, and the losses of some steps of AdamW, are PyTorch's."""
     described, figures = fixtures.described["models"][name], fixtures.figures(name)
     stem = os.path.join(scratch, f"{archive[:-4]}.{plan.replace(' ', '').replace('=', '').replace(',', '-')}")
     model, init = fixtures.imported(ppopt, scratch, name, archive)
     adamw = fixtures.described["adamw"]
-    train = compile_model(ppopt, model, stem, ["--optimizer", "adamw", *PLANS[plan], *flags])
+    train = compile_model(ppopt, model, stem, ["--optimizer", "adamw", *PLANS[plan]], optimized=optimized)
     result = run(train, ["--lr", repr(adamw["lr"]), "--betas", ",".join(map(repr, adamw["betas"])), "--eps", repr(adamw["eps"]),
                          "--weight-decay", repr(adamw["weight_decay"])],
                  init=init, inputs=inputs_of(figures, described, spelling), steps=fixtures.described["steps"], dump_gradients=True)

@@ -10,7 +10,7 @@ import numpy as np
 from support import safetensors_io
 from support.executable import checked, compile_model, environment, expect_close, run
 
-from models import UNOPTIMIZED, import_model
+from models import import_model
 
 TOLERANCE = 1e-9
 
@@ -28,13 +28,13 @@ class Cases:
             packed.extractall(self.scratch)
 
     def groups(self, everything):
-        """[(program, its cases, flags of compile)]; of those after run_decompositions every third, and LLVM optimises every third of the others."""
+        """[(program, its cases, whether LLVM optimises it)]; of those after run_decompositions every third, and LLVM optimises every third of the others."""
         found = []
         for number, (group, described) in enumerate(self.described["groups"].items()):
             for program in (group, f"{group}_core"):
                 core = program != group
                 if (everything or not core or number % 3 == 0) and program != MASKED_WHOLE and os.path.exists(os.path.join(self.scratch, program + ".pt2")):
-                    found.append((program, described["cases"], [] if everything or not core and number % 3 == 1 else UNOPTIMIZED))
+                    found.append((program, described["cases"], everything or not core and number % 3 == 1))
         return found
 
     def refused(self):
@@ -52,12 +52,11 @@ def storages_of(path):
         return {name: entry["path_name"] for name, entry in json.loads(archive.read(config))["config"].items()}
 
 
-def check_group(ppopt, cases, program, names, flags=()):
-    """`flags`: further ones of compile."""
+def check_group(ppopt, cases, program, names, optimized=False):
     stem = os.path.join(cases.scratch, program)
     init, _ = import_model(ppopt, stem + ".pt2", stem + ".mlir")
     inputs = {f"{name}_{key}": value for name in names for key, value in cases.of(name, "inputs").items()}
-    train = compile_model(ppopt, stem + ".mlir", stem, ["--optimizer", "sgd", *flags])
+    train = compile_model(ppopt, stem + ".mlir", stem, ["--optimizer", "sgd"], optimized=optimized)
     used = {entry["name"].lower(): entry["name"] for entry in train.program["inputs"]}  # PyTorch writes some in lower case
     inputs = {used[key.lower()]: value for key, value in inputs.items() if key.lower() in used}
     result = run(train, ["--lr", "0.01"], init=init, inputs=inputs, dump_gradients=True)

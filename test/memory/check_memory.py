@@ -121,7 +121,7 @@ def check_steps(ppopt, directory, launch):
     model = os.path.join(directory, f"mlp_{launch}.mlir")
     with open(model, "w") as file:
         file.write(MLP)
-    executable = compile_model(ppopt, model, model[:-5], ["--mesh", "pp=2", "--microbatches", "4", "--threads", "1"])
+    executable = compile_model(ppopt, model, model[:-5], ["--mesh", "pp=2", "--microbatches", "4", "--threads", "1"], optimized=True)
     inputs = {"x": np.random.default_rng(0).standard_normal((16, 8))}
     few, many = (max(resident(executable, ["--clip", "1"], launch, steps=steps, inputs=inputs, name=str(steps)))
                  for steps in (10, 1000))

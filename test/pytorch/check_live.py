@@ -42,7 +42,7 @@ def check_gpt2(harness, scratch):
     model = os.path.join(scratch, "gpt2.mlir")
     checked([harness.ppopt, "model", "gpt", "--preset", "gpt2-124m", "--batch", "1", "-o", model])
     begin = time.monotonic()
-    executable = compile_model(harness.ppopt, model, model[:-5], ["--optimizer", "adamw", "--threads", "2"])
+    executable = compile_model(harness.ppopt, model, model[:-5], ["--optimizer", "adamw", "--threads", "2"], optimized=True)
     seconds = time.monotonic() - begin
     print(f"  GPT-2 124M compiles in {seconds:.1f} s", flush=True)
     spec = os.path.join(scratch, "spec.json")
@@ -74,7 +74,7 @@ def check_gpt2_gradients(harness, scratch):
     for batch in batches:
         checked([harness.ppopt, "model", "gpt", "--preset", "gpt2-124m", "--batch", str(batch), "-o", model.format(batch)])
     executables = {(batch, dp): compile_model(harness.ppopt, model.format(batch), os.path.join(scratch, f"gradients.{batch}.{dp}"),
-                                              ["--optimizer", "sgd", "--mesh", f"dp={dp}", "--threads", str(2 // dp)])
+                                              ["--optimizer", "sgd", "--mesh", f"dp={dp}", "--threads", str(2 // dp)], optimized=True)
                    for batch in batches for dp in (1, 2)}
     spec = os.path.join(scratch, "gradients.json")
     program = next(iter(executables.values())).program

@@ -68,8 +68,22 @@ def checked(command, timeout=300, env=None):
     return done
 
 
-def compile_model(ppopt, model, output, flags=(), generates=False):
-    """Compiles the file `model` to the executable `output`, without the program that generates unless a test needs it."""
+def without_optimizing(flags):
+    """`flags` of `ppopt compile`, so that LLVM does not optimise: it compiles in a third of the time to what computes the same bits, which
+    test/equivalence/check_bits.py compares."""
+    flags = list(flags)
+    if "--threshold" not in flags:
+        return [*flags, "--threshold", "native-parts=0"]
+    at = flags.index("--threshold") + 1
+    if "native-parts=" not in flags[at]:
+        flags[at] += ",native-parts=0"
+    return flags
+
+
+def compile_model(ppopt, model, output, flags=(), generates=False, optimized=False):
+    """Compiles the file `model` to the executable `output`, without the program that generates unless a test needs it, and `optimized` where a
+    test is of what kernels compute, not of what a plan makes of them."""
+    flags = flags if optimized else without_optimizing(flags)
     checked([ppopt, "compile", model, "-o", output, *flags, *([] if generates else ["--no-generation"])])
     return Executable(output)
 

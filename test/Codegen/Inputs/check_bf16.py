@@ -84,7 +84,7 @@ class Level:
     def compile(self, name, text):
         path = os.path.join(self.scratch, name)
         pathlib.Path(path + ".mlir").write_text(text)
-        executable = compile_model(self.ppopt, path + ".mlir", path, ["--optimizer", "sgd", "--threads", "1", "--cpu", self.cpu])
+        executable = compile_model(self.ppopt, path + ".mlir", path, ["--optimizer", "sgd", "--threads", "1", "--cpu", self.cpu], optimized=True)
         symbols = subprocess.run(["llvm-nm", path], capture_output=True, text=True, check=True).stdout
         if calls := sorted(set(re.findall(r"\b__\w+bf2?\b|\b__\w*bf[sdhtx]f2?\b", symbols))):
             raise AssertionError(f"{name} calls {', '.join(calls)}")

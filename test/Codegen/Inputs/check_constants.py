@@ -98,7 +98,7 @@ def main():
             path = os.path.join(scratch, name.replace(" ", "-") + ".mlir")
             with open(path, "w") as file:
                 file.write(model)
-            result = run(compile_model(ppopt, path, path[:-5], ["--threads", "1", *flags]), [], inputs={"x": x}, dump_gradients=True)
+            result = run(compile_model(ppopt, path, path[:-5], ["--threads", "1", *flags], optimized=True), [], inputs={"x": x}, dump_gradients=True)
             isProduct = factor.shape == (WIDTH, WIDTH)
             r = x @ factor if isProduct else x * factor
             gradient = 2 * x * (r @ factor.T if isProduct else r * factor) / r.size

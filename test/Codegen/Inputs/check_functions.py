@@ -73,7 +73,7 @@ def compute(ppopt, ops, element, x, y):
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "functions")
         pathlib.Path(path + ".mlir").write_text(model_text(ops, element, rows, outside))
-        executable = compile_model(ppopt, path + ".mlir", path, ["--optimizer", "sgd", "--threads", "1"])
+        executable = compile_model(ppopt, path + ".mlir", path, ["--optimizer", "sgd", "--threads", "1"], optimized=True)
         init = {f"{n}{i}": {"x": x, "y": y}.get(n, np.zeros((rows, 8), kind)) for i, op in enumerate(ops) for n in parameters_of(op)}
         result = run(executable, ["--lr", "0", "--skip-nonfinite-steps"], init=init, inputs={"z": np.zeros(1, kind)}, dump_gradients=True)
     return {op: [result.gradients.get(f"{n}{i}", np.zeros((rows, 8))).ravel()[:count] for n in parameters_of(op)] for i, op in enumerate(ops)}

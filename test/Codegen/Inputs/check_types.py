@@ -66,7 +66,7 @@ def main():
                 path = os.path.join(scratch, f"{kind}.mlir")
                 with open(path, "w") as file:
                     file.write(model(kind, *sizes))
-                executable = compile_model(ppopt, path, path[:-5], ["--optimizer", "sgd", "--threads", "2"])
+                executable = compile_model(ppopt, path, path[:-5], ["--optimizer", "sgd", "--threads", "2"], optimized=True)
                 cast = np.float64 if kind == "f64" else np.float32
                 result = run(executable, ["--lr", "0"], init={n: a.astype(cast) for n, a in params.items()},
                              inputs={n: a.astype(cast) if n == "x" else a for n, a in inputs.items()}, steps=1,

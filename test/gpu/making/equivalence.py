@@ -81,7 +81,7 @@ def add_type(folder, ppopt, directory, name, text):
     precision, tolerance = TYPES[name]
     model = make_gpt(ppopt, os.path.join(directory, f"types_{name}.mlir"), TYPES_GPT)
     flags = ["--precision", precision]
-    cpu = compile_model(ppopt, model, os.path.join(directory, f"types_{name}_cpu"), [*flags, "--threads", "1"])
+    cpu = compile_model(ppopt, model, os.path.join(directory, f"types_{name}_cpu"), [*flags, "--threads", "1"], optimized=True)
     log = cpu.path + ".jsonl"
     checked([cpu.path, "--data", text, *TYPES_FLAGS, "--log", log])
     key = f"gpt_{name}"
