@@ -2,6 +2,8 @@
 
 #include "ppopt/Dialect/PP/Pitch.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
+
 using namespace mlir;
 using namespace mlir::pp;
 
