@@ -7,6 +7,8 @@
 #include "ppopt/Dialect/PP/Shapes.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -394,4 +396,65 @@ Work pp::estimateBackwardWork(Operation *op, ArrayRef<bool> needed) {
                                          operandGrads)))
     return {};
   return scratch.getWork();
+}
+
+//===----------------------------------------------------------------------===//
+// Ops that are alike
+//===----------------------------------------------------------------------===//
+
+/// Returns what the work of an op depends on besides the op and its types: what
+/// makes its operands and whether they and its results are written.
+static SmallVector<uintptr_t>
+describeSurroundings(Operation *op, ArrayRef<bool> needed, bool isBackward) {
+  SmallVector<uintptr_t> found = {isBackward};
+  llvm::append_range(found, needed);
+  for (Value operand : op->getOperands()) {
+    found.push_back(isFused(operand));
+    Operation *def = operand.getDefiningOp();
+    found.push_back(
+        def ? reinterpret_cast<uintptr_t>(def->getName().getAsOpaquePointer())
+            : 0);
+    Attribute value;
+    if (def && matchPattern(def, m_Constant(&value)))
+      found.push_back(reinterpret_cast<uintptr_t>(value.getAsOpaquePointer()));
+    if (auto cast = dyn_cast_or_null<CastOp>(def))
+      found.push_back(reinterpret_cast<uintptr_t>(
+          cast->getOperand(0).getType().getAsOpaquePointer()));
+  }
+  for (Value result : op->getResults()) {
+    found.push_back(isFused(result));
+    found.push_back(result.use_empty());
+  }
+  return found;
+}
+
+double OpTimes::find(Operation *op, ArrayRef<bool> needed, bool isBackward,
+                     llvm::function_ref<Work()> estimate) {
+  SmallVector<uintptr_t> surroundings =
+      describeSurroundings(op, needed, isBackward);
+  size_t hash =
+      llvm::hash_combine(OperationEquivalence::computeHash(
+                             op, OperationEquivalence::ignoreHashValue,
+                             OperationEquivalence::ignoreHashValue,
+                             OperationEquivalence::IgnoreLocations),
+                         llvm::hash_combine_range(surroundings));
+  SmallVector<Known, 1> &alike = known[hash];
+  for (const Known &each : alike)
+    if (each.surroundings == surroundings &&
+        OperationEquivalence::isEquivalentTo(
+            each.op, op, OperationEquivalence::ignoreValueEquivalence,
+            /*markEquivalent=*/nullptr, OperationEquivalence::IgnoreLocations))
+      return each.time;
+  double time = estimate().getTime(device);
+  alike.push_back({op, std::move(surroundings), time});
+  return time;
+}
+
+double OpTimes::get(Operation *op) {
+  return find(op, {}, /*isBackward=*/false, [&] { return estimateWork(op); });
+}
+
+double OpTimes::getBackward(Operation *op, ArrayRef<bool> needed) {
+  return find(op, needed, /*isBackward=*/true,
+              [&] { return estimateBackwardWork(op, needed); });
 }

@@ -85,7 +85,8 @@ private:
 
 } // namespace
 
-TaskTimes::TaskTimes(ModuleOp module) : device(getDevice(module)) {
+TaskTimes::TaskTimes(ModuleOp module)
+    : device(getDevice(module)), ofOps(device) {
   for (auto plan : module.getOps<PlanOp>()) {
     mesh = plan.getGeometry();
     prefetches = plan.getPrefetch() != Prefetch::none;
@@ -113,7 +114,7 @@ TaskTime TaskTimes::estimate(TaskOp task) const {
              collective && !op->use_empty())
       onTensors.start(collective);
     else
-      clock.advance(estimateTime(op, device));
+      clock.advance(ofOps.get(op));
   });
   return clock.take();
 }

@@ -24,6 +24,8 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/ThreadPool.h"
+#include "llvm/Support/thread.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -35,9 +37,10 @@ static DialectRegistry makeRegistry() {
 }
 
 /// Says what a module of phase model was compiled from.
-static void recordOrigin(ModuleOp module, const PlanOptions &plan) {
-  setOrigin(module, {llvm::sys::path::stem(plan.source), plan.source,
-                     hashModel(module), plan.command});
+static void recordOrigin(ModuleOp module, const PlanOptions &plan,
+                         StringRef hash) {
+  setOrigin(module, {llvm::sys::path::stem(plan.source), plan.source, hash,
+                     plan.command});
 }
 
 /// Warns about places that have almost no work.
@@ -88,6 +91,26 @@ static StringAttr getOtherFile(Location loc) {
   return named && isa<UnknownLoc>(named.getChildLoc()) ? named.getName()
                                                        : StringAttr();
 }
+
+/// The program that generates. It is compiled beside the other one: it has
+/// diagnostics of its own, and so a context.
+struct Compilation::Generator {
+  /// The context works on the threads of `pool`.
+  explicit Generator(llvm::ThreadPoolInterface &pool)
+      : context(makeRegistry(), MLIRContext::Threading::DISABLED) {
+    context.setThreadPool(pool);
+  }
+  ~Generator() { wait(); }
+
+  void wait() {
+    if (thread.joinable())
+      thread.join();
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  llvm::thread thread;
+};
 
 Compilation::Compilation(const PlanOptions &plan, CompilationSetup setup)
     : plan(plan), setup(std::move(setup)), context(makeRegistry()),
@@ -148,6 +171,17 @@ static std::optional<size_t> findTooDeep(StringRef text, unsigned most) {
 /// The limit on nested brackets in a model's text.
 static constexpr unsigned mostNesting = 256;
 
+static OwningOpRef<ModuleOp> parseModule(llvm::SourceMgr &sources,
+                                         MLIRContext &context,
+                                         const PlanOptions &plan) {
+  auto module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  if (module) {
+    setThresholds(*module, plan.thresholds);
+    setDevice(*module, shareDevice(plan.device, plan.getProcesses()));
+  }
+  return module;
+}
+
 LogicalResult Compilation::parse() {
   auto file = ppopt::readTextFile(plan.source);
   if (!file) {
@@ -165,24 +199,19 @@ LogicalResult Compilation::parse() {
                  << " deep; no model needs that\n";
     return failure();
   }
-  module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  if (module) {
-    setThresholds(*module, plan.thresholds);
-    setDevice(*module, shareDevice(plan.device, plan.getProcesses()));
-  }
+  module = parseModule(sources, context, plan);
   return success(bool(module));
 }
 
 LogicalResult Compilation::runPhase(ModuleOp module, Phase phase,
                                     const PlanOptions &plan) {
-  PassManager manager(&context);
+  PassManager manager(module.getContext());
   buildPhasePipeline(phase, manager, plan, setup.extend);
-  // The many conversions to LLVM are verified once, after the last.
-  bool isLowering = phase == Phase::Native;
-  manager.enableVerifier(!isLowering);
+  // The many conversions to LLVM are always verified once, after the last.
+  manager.enableVerifier(setup.verifiesPasses && phase != Phase::Native);
   if (failed(manager.run(module)))
     return failure();
-  return isLowering ? verify(module) : success();
+  return verify(module);
 }
 
 OwningOpRef<ModuleOp> Compilation::tryPlan(const PlanOptions &plan, Phase last,
@@ -203,38 +232,43 @@ OwningOpRef<ModuleOp> Compilation::tryPlan(const PlanOptions &plan, Phase last,
   return copy;
 }
 
+LogicalResult Compilation::advance(Phase phase, StringRef dumpFolder) {
+  if (failed(runPhase(*module, phase, plan))) {
+    if (errorCount == 0)
+      llvm::errs() << plan.source << ": error: phase " << stringifyPhase(phase)
+                   << " failed without a reason; please report this model\n";
+    // The cause may be the plan that the schedule table implies.
+    if (phase <= Phase::Scheduled && !plan.tablePath.empty() && !citesTable)
+      llvm::errs() << plan.tablePath
+                   << ": note: places, stages and microbatches are those of "
+                      "this schedule\n";
+    return failure();
+  }
+  if (phase == Phase::Placed && !plan.tablePath.empty())
+    if (FailureOr<PlanOp> op = findPlan(*module); succeeded(op))
+      nameTable(*op, plan.tablePath);
+  if (phase == Phase::Model)
+    recordOrigin(*module, plan, hashModel(*module));
+  if (phase == Phase::Scheduled)
+    warnOfIdlePlaces(*module);
+  if (setup.isStrict && warningCount > 0) {
+    llvm::errs() << plan.source << ": error: " << warningCount
+                 << (warningCount == 1 ? " warning" : " warnings")
+                 << ", which --werror makes errors\n";
+    return failure();
+  }
+  return dumpFolder.empty() ? success() : dump(*module, phase, dumpFolder, "");
+}
+
 LogicalResult Compilation::run(Phase last, StringRef dumpFolder) {
   for (Phase phase : getPhases().drop_front(phasesRun)) {
-    if (failed(runPhase(*module, phase, plan))) {
-      if (errorCount == 0)
-        llvm::errs() << plan.source << ": error: phase "
-                     << stringifyPhase(phase)
-                     << " failed without a reason; please report this model\n";
-      // The cause may be the plan that the schedule table implies.
-      if (phase <= Phase::Scheduled && !plan.tablePath.empty() && !citesTable)
-        llvm::errs() << plan.tablePath
-                     << ": note: places, stages and microbatches are those of "
-                        "this schedule\n";
+    if (phase > last)
+      break;
+    if (hasFailed || failed(advance(phase, dumpFolder))) {
+      hasFailed = true;
       return failure();
     }
     ++phasesRun;
-    if (phase == Phase::Placed && !plan.tablePath.empty())
-      if (FailureOr<PlanOp> op = findPlan(*module); succeeded(op))
-        nameTable(*op, plan.tablePath);
-    if (phase == Phase::Model)
-      recordOrigin(*module, plan);
-    if (phase == Phase::Scheduled)
-      warnOfIdlePlaces(*module);
-    if (setup.isStrict && warningCount > 0) {
-      llvm::errs() << plan.source << ": error: " << warningCount
-                   << (warningCount == 1 ? " warning" : " warnings")
-                   << ", which --werror makes errors\n";
-      return failure();
-    }
-    if (!dumpFolder.empty() && failed(dump(*module, phase, dumpFolder, "")))
-      return failure();
-    if (phase == last)
-      return success();
   }
   return success();
 }
@@ -248,7 +282,10 @@ static std::string describe(Diagnostic &found, StringRef source) {
   return text + ": " + found.str();
 }
 
-void Compilation::addGenerator(StringRef dumpFolder) {
+OwningOpRef<ModuleOp> Compilation::compileGenerator(MLIRContext &context,
+                                                    const PlanOptions &plan,
+                                                    StringRef hash,
+                                                    StringRef dumpFolder) {
   std::string refused;
   ScopedDiagnosticHandler silence(&context, [&](Diagnostic &found) {
     if (refused.empty() && found.getSeverity() == DiagnosticSeverity::Error)
@@ -256,17 +293,35 @@ void Compilation::addGenerator(StringRef dumpFolder) {
     return success();
   });
   PlanOptions of = plan.forGenerator();
-  generator = module->clone();
+  llvm::SourceMgr text;
+  text.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(
+                              sources.getMemoryBuffer(1)->getMemBufferRef()),
+                          {});
+  OwningOpRef<ModuleOp> generator = parseModule(text, context, plan);
   for (Phase phase : getPhases()) {
-    if (failed(runPhase(*generator, phase, of))) {
-      generator = makeRefusedGeneration(&context, refused);
-      return;
-    }
+    if (failed(runPhase(*generator, phase, of)))
+      return makeRefusedGeneration(&context, refused);
     if (phase == Phase::Model)
-      recordOrigin(*generator, of);
+      recordOrigin(*generator, of, hash);
     if (!dumpFolder.empty())
       (void)dump(*generator, phase, dumpFolder, "generator-");
   }
+  return generator;
+}
+
+void Compilation::addGenerator(StringRef dumpFolder) {
+  if (failed(run(Phase::Model, dumpFolder)))
+    return;
+  generator = std::make_unique<Generator>(context.getThreadPool());
+  std::string hash = getOrigin(*module).hash.str();
+  /// Passes recurse along chains of ops.
+  constexpr unsigned stackBytes = 512 << 20;
+  generator->thread =
+      llvm::thread(std::optional<unsigned>(stackBytes),
+                   [this, hash, plan = plan, folder = dumpFolder.str()] {
+                     generator->module = compileGenerator(generator->context,
+                                                          plan, hash, folder);
+                   });
 }
 
 void Compilation::choosePlan(raw_ostream &notes) {
@@ -286,17 +341,21 @@ LogicalResult Compilation::writeExecutable(StringRef path, StringRef folder) {
     llvm::errs() << "ppopt compile: error: " << message << "\n";
     return failure();
   };
-  if (!generator)
-    generator = makeRefusedGeneration(
+  OwningOpRef<ModuleOp> refused;
+  if (generator)
+    generator->wait();
+  else
+    refused = makeRefusedGeneration(
         &context, "the executable was compiled without the program that "
                   "generates: compile the model again, without "
                   "--no-generation");
+  ModuleOp generating = generator ? *generator->module : *refused;
   std::string linked = (folder + "/linked").str();
   if (failed(
           findTarget(plan.target.name)
               ->writeExecutable(
                   {{*module, (folder + "/training").str(), ""},
-                   {*generator, (folder + "/generation").str(), "generation."}},
+                   {generating, (folder + "/generation").str(), "generation."}},
                   plan.target,
                   setup.prefix.empty() ? getPrefix() : setup.prefix, linked)))
     return failure();

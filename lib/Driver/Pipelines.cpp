@@ -114,12 +114,12 @@ static void addPasses(Phase phase, OpPassManager &manager,
   case Phase::Kernels:
     if (int64_t bytes = options.blockBytes.value_or(target.getBlockBytes());
         bytes != PlanOptions::kNever)
-      manager.addPass(createBlockRows({bytes}));
+      manager.addNestedPass<TaskOp>(createBlockRows({bytes}));
     manager.addNestedPass<TaskOp>(createDecomposeKernels());
     manager.addNestedPass<TaskOp>(createCSEPass());
     manager.addPass(createFormKernels());
     target.addPlanKernels(manager, options.target);
-    manager.addPass(createPlaceCollectives());
+    manager.addNestedPass<TaskOp>(createPlaceCollectives());
     manager.addPass(createBufferizeTasks());
     target.addPlanMatmuls(manager);
     manager.addPass(createPlanArena());

@@ -18,6 +18,7 @@
 #include "ppopt/Transforms/Partition/TaskBuilder.h"
 #include "ppopt/runtime.h"
 
+#include "mlir/IR/Threading.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -353,13 +354,18 @@ LogicalResult ProgramWriter::addPlaces() {
   SmallVector<ArenaLayout, 0> layouts;
   for (int64_t place = 0, e = plan.getPlaces(); place < e; ++place)
     layouts.emplace_back(module, place);
-  for (const PlaceContents &contents : collectPlaces(module, plan)) {
+  auto contents = collectPlaces(module, plan);
+  program.places.resize(contents.size());
+  auto describe = [&](size_t i) -> LogicalResult {
     FailureOr<schema::Place> place =
-        describePlace(module, plan, contents, index, layouts);
-    if (failed(place))
-      return failure();
-    program.places.push_back(std::move(*place));
-  }
+        describePlace(module, plan, contents[i], index, layouts);
+    if (succeeded(place))
+      program.places[i] = std::move(*place);
+    return place;
+  };
+  if (failed(failableParallelForEachN(module.getContext(), 0, contents.size(),
+                                      describe)))
+    return failure();
   if (generates) {
     FailureOr<schema::Generation> generation =
         describeGeneration(module, layouts.front());

@@ -97,6 +97,7 @@ int main(int argc, char **argv) {
     return 2;
   CompilationSetup setup;
   setup.prefix = findPrefix();
+  setup.verifiesPasses = true;
   if (choice.mutation)
     setup.extend = [choice](Phase phase, PhasePoint point,
                             const PlanOptions &options,

@@ -133,7 +133,9 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
                        "--no-generation leaves it out: give one of them");
     plan = plan.forGenerator();
   }
-  Compilation compilation(plan, {setup.prefix, setup.extend, planned.isStrict});
+  mlir::pp::CompilationSetup strict = setup;
+  strict.isStrict = planned.isStrict;
+  Compilation compilation(plan, strict);
   if (failed(compilation.parse()))
     return 1;
   if (!stop && !flags.noGeneration)

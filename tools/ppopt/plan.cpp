@@ -80,8 +80,9 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
                        "--" + flag +
                            " shows the schedules of ranks, and --launch "
                            "local has none; leave one of them out");
-  mlir::pp::Compilation compilation(
-      planned.plan, {setup.prefix, setup.extend, planned.isStrict});
+  mlir::pp::CompilationSetup strict = setup;
+  strict.isStrict = planned.isStrict;
+  mlir::pp::Compilation compilation(planned.plan, strict);
   if (failed(compilation.parse()))
     return 1;
   compilation.choosePlan(errs());

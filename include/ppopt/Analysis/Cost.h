@@ -108,6 +108,31 @@ double estimateTime(Operation *op, const Device &device);
 /// of its results that have uses, to compute those of the operands in `needed`.
 Work estimateBackwardWork(Operation *op, ArrayRef<bool> needed);
 
+/// The times of ops on a device. Ops that are alike, as those of a model's
+/// layers are, are estimated once. No op may change between two calls.
+class OpTimes {
+public:
+  explicit OpTimes(const Device &device) : device(device) {}
+
+  /// As estimateTime.
+  double get(Operation *op);
+  /// The time of estimateBackwardWork.
+  double getBackward(Operation *op, ArrayRef<bool> needed);
+
+private:
+  struct Known {
+    Operation *op;
+    SmallVector<uintptr_t> surroundings;
+    double time;
+  };
+
+  double find(Operation *op, ArrayRef<bool> needed, bool isBackward,
+              llvm::function_ref<Work()> estimate);
+
+  Device device;
+  DenseMap<size_t, SmallVector<Known, 1>> known; ///< by hash
+};
+
 /// Returns the rates between ranks: those of processes if they are known.
 const ::ppopt::schema::RankRates &getRankRates(const Device &device);
 

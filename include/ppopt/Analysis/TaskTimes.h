@@ -3,7 +3,7 @@
 #ifndef PPOPT_ANALYSIS_TASKTIMES_H
 #define PPOPT_ANALYSIS_TASKTIMES_H
 
-#include "ppopt/Analysis/Device.h"
+#include "ppopt/Analysis/Cost.h"
 #include "ppopt/Dialect/PP/PP.h"
 
 namespace mlir::pp {
@@ -41,6 +41,7 @@ private:
   ::ppopt::geometry::Mesh mesh;
   bool prefetches = true;
   DenseMap<StringAttr, double> ofKernel;
+  mutable OpTimes ofOps;
 };
 
 } // namespace mlir::pp

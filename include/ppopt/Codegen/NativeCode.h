@@ -3,6 +3,7 @@
 #ifndef PPOPT_CODEGEN_NATIVECODE_H
 #define PPOPT_CODEGEN_NATIVECODE_H
 
+#include "ppopt/Codegen/Target.h"
 #include "ppopt/Dialect/PP/Machine.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -27,15 +28,11 @@ int64_t getVectorBytes(StringRef cpu, StringRef features);
 /// Returns whether a CPU multiplies bf16 matrices faster than f32 matrices.
 bool hasFastBF16(StringRef cpu, StringRef features);
 
-/// Optimises a module of the LLVM dialect for `cpu` and writes object files
-/// whose names begin with `stem`; returns their paths. Consumes the module's
-/// definitions. `cpu` and `features` are as LLVM names them; an unknown CPU is
-/// an error. `prefix` is added to the names of the module's functions, so that
-/// objects of several modules can be linked.
-FailureOr<SmallVector<std::string>> writeObjects(ModuleOp module, StringRef cpu,
-                                                 StringRef features,
-                                                 StringRef stem,
-                                                 StringRef prefix);
+/// Optimises programs of the LLVM dialect for the machine's CPU and writes
+/// their object files, several at a time; returns their paths. Consumes the
+/// modules' definitions. An unknown CPU is an error.
+FailureOr<SmallVector<std::string>>
+writeObjects(ArrayRef<NativeProgram> programs, const Machine &machine);
 
 } // namespace mlir::pp
 

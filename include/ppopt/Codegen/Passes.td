@@ -5,7 +5,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def BlockRows : Pass<"pp-block-rows", "::mlir::ModuleOp"> {
+def BlockRows : Pass<"pp-block-rows", "::mlir::pp::TaskOp"> {
   let summary = "Computes large intermediate values of tasks one block of rows at a time";
   let description = [{
     A value is wide if it takes more than `budget` bytes. The pass forms a group around each wide matmul: the ops that make or read wide values of
@@ -69,7 +69,7 @@ def FormKernels : Pass<"pp-form-kernels", "::mlir::ModuleOp"> {
                            "::mlir::func::FuncDialect"];
 }
 
-def PlaceCollectives : Pass<"pp-place-collectives", "::mlir::ModuleOp"> {
+def PlaceCollectives : Pass<"pp-place-collectives", "::mlir::pp::TaskOp"> {
   let summary = "Starts the collectives of tasks early and waits for them late";
   let description = [{
     Each collective becomes `pp.begin` and `pp.finish`. If the plan's `prefetch` is bucket, a gather begins before the first use of the one before (small ones do not

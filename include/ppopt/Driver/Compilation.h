@@ -36,6 +36,8 @@ struct CompilationSetup {
   PhaseExtension extend;
   /// A phase that warns fails.
   bool isStrict = false;
+  /// The module is verified after each pass, not only at the end of each phase.
+  bool verifiesPasses = false;
 };
 
 /// Owns a module and its diagnostics, which point into the user's file in every
@@ -62,10 +64,10 @@ public:
   OwningOpRef<ModuleOp> tryPlan(const PlanOptions &plan, Phase last,
                                 std::string *reason = nullptr);
 
-  /// Compiles the program that generates, from a copy of the parsed module. If
-  /// the model cannot generate, its place takes a module that says why. If a
-  /// folder is given, writes the phases to
-  /// "<folder>/generator-<number>-<phase>.mlir".
+  /// Runs phase model, and begins to compile the program that generates, on a
+  /// thread of its own. If the model cannot generate, its place takes a module
+  /// that says why. If a folder is given, writes the phases of both to it,
+  /// those of the generator to "<folder>/generator-<number>-<phase>.mlir".
   void addGenerator(StringRef dumpFolder = "");
 
   /// Runs the phases that have not run, up to and including `last`. If a folder
@@ -85,6 +87,14 @@ public:
   bool hasErrors() const { return errorCount > 0; }
 
 private:
+  struct Generator;
+
+  /// Compiles the program that generates, in a context of its own.
+  OwningOpRef<ModuleOp> compileGenerator(MLIRContext &context,
+                                         const PlanOptions &plan,
+                                         StringRef hash, StringRef dumpFolder);
+  /// Runs one phase, with what comes after it.
+  LogicalResult advance(Phase phase, StringRef dumpFolder);
   /// Runs the passes of one phase on `module`.
   LogicalResult runPhase(ModuleOp module, Phase phase, const PlanOptions &plan);
   LogicalResult dump(ModuleOp module, Phase phase, StringRef folder,
@@ -100,8 +110,11 @@ private:
   unsigned errorCount = 0, warningCount = 0;
   /// Whether an error was about the schedule file.
   bool citesTable = false;
+  /// Whether a phase has failed.
+  bool hasFailed = false;
   DiagnosticEngine::HandlerID counter = 0;
-  OwningOpRef<ModuleOp> module, generator;
+  OwningOpRef<ModuleOp> module;
+  std::unique_ptr<Generator> generator;
 };
 
 } // namespace mlir::pp

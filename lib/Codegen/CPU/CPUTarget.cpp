@@ -54,7 +54,7 @@ public:
 
   void addPlanKernels(OpPassManager &manager,
                       const Machine &machine) const override {
-    manager.addPass(
+    manager.addNestedPass<KernelOp>(
         createPlanKernels({getVectorBytes(machine.cpu, machine.features)}));
   }
   std::string
@@ -79,16 +79,11 @@ public:
   LogicalResult writeExecutable(ArrayRef<NativeProgram> programs,
                                 const Machine &machine, StringRef prefix,
                                 StringRef path) const override {
-    SmallVector<std::string> objects;
-    for (const NativeProgram &program : programs) {
-      auto written = writeObjects(program.module, machine.cpu, machine.features,
-                                  program.stem, program.prefix);
-      if (failed(written))
-        return failure();
-      objects.append(*written);
-    }
-    return linkExecutable(objects, {"ppopt_make_cpu_device", libraries}, prefix,
-                          path);
+    auto objects = writeObjects(programs, machine);
+    if (failed(objects))
+      return failure();
+    return linkExecutable(*objects, {"ppopt_make_cpu_device", libraries},
+                          prefix, path);
   }
 };
 

@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Threading.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_EMITKERNELS
@@ -40,18 +41,21 @@ public:
         pointer(LLVM::LLVMPointerType::get(kernel.getContext())),
         i64(builder.getI64Type()) {}
 
+  /// Emits the functions, which are in no module yet.
   void emit();
+
+  KernelOp kernel;
+  LLVM::LLVMFuncOp loops, tiles;
 
 private:
   LLVM::LLVMFuncOp createFunction(const Twine &name, unsigned numPointers);
-  void emitLoops(LLVM::LLVMFuncOp function);
+  void emitLoops();
   void emitForm(ValueRange buffers, Value begin, Value end);
-  void emitWrapper(LLVM::LLVMFuncOp function, LLVM::LLVMFuncOp loops);
+  void emitWrapper();
   unsigned countBuffers() {
     return kernel.getNumArguments() + llvm::count(inplace, -1);
   }
 
-  KernelOp kernel;
   ArrayRef<int64_t> inplace;
   ArrayRef<int64_t> alignments; ///< of arguments, then of results
   int64_t vectorBytes;
@@ -128,19 +132,19 @@ void KernelEmitter::emitForm(ValueRange buffers, Value begin, Value end) {
   }
 }
 
-void KernelEmitter::emitLoops(LLVM::LLVMFuncOp function) {
+void KernelEmitter::emitLoops() {
   Location loc = kernel.getLoc();
-  Block *entry = function.addEntryBlock(builder);
+  Block *entry = loops.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
   SmallVector<int64_t> own(alignments.take_front(kernel.getNumArguments()));
   for (auto [i, argument] : llvm::enumerate(inplace))
     if (argument < 0)
       own.push_back(alignments[kernel.getNumArguments() + i]);
   for (auto [i, alignment] : llvm::enumerate(own)) {
-    function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
-                        builder.getUnitAttr());
-    function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
-                        builder.getI64IntegerAttr(alignment));
+    loops.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                     builder.getUnitAttr());
+    loops.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
+                     builder.getI64IntegerAttr(alignment));
   }
   ValueRange arguments = entry->getArguments();
   SmallVector<Value> buffers(arguments.take_front(kernel.getNumArguments()));
@@ -156,10 +160,9 @@ void KernelEmitter::emitLoops(LLVM::LLVMFuncOp function) {
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 }
 
-void KernelEmitter::emitWrapper(LLVM::LLVMFuncOp function,
-                                LLVM::LLVMFuncOp loops) {
+void KernelEmitter::emitWrapper() {
   Location loc = kernel.getLoc();
-  Block *entry = function.addEntryBlock(builder);
+  Block *entry = tiles.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
   SmallVector<Value> arguments;
   auto add = [&](unsigned position) {
@@ -181,13 +184,11 @@ void KernelEmitter::emitWrapper(LLVM::LLVMFuncOp function,
 }
 
 void KernelEmitter::emit() {
-  builder.setInsertionPointAfter(kernel);
-  LLVM::LLVMFuncOp loops =
-      createFunction(kernel.getSymName() + "_loops", countBuffers());
+  loops = createFunction(kernel.getSymName() + "_loops", countBuffers());
   loops.setLinkage(LLVM::Linkage::Internal);
-  LLVM::LLVMFuncOp wrapper = createFunction(kernel.getSymName() + "_tiles", 1);
-  emitWrapper(wrapper, loops);
-  emitLoops(loops);
+  tiles = createFunction(kernel.getSymName() + "_tiles", 1);
+  emitWrapper();
+  emitLoops();
 }
 
 struct EmitKernelsPass : pp::impl::EmitKernelsBase<EmitKernelsPass> {
@@ -197,12 +198,21 @@ struct EmitKernelsPass : pp::impl::EmitKernelsBase<EmitKernelsPass> {
     auto uses = findKernelUses(getOperation());
     if (failed(uses))
       return signalPassFailure();
+    SmallVector<KernelEmitter, 0> emitters;
     for (auto &[kernel, use] : *uses) {
       if (failed(checkPlan(kernel, vectorBytes)) ||
           failed(checkTables(kernel)) ||
           failed(checkOverwritten(kernel, use.inplace)))
         return signalPassFailure();
-      KernelEmitter(kernel, use, vectorBytes).emit();
+      emitters.emplace_back(kernel, use, vectorBytes);
+    }
+    parallelForEach(&getContext(), emitters,
+                    [](KernelEmitter &emitter) { emitter.emit(); });
+    for (KernelEmitter &emitter : emitters) {
+      OpBuilder builder(&getContext());
+      builder.setInsertionPointAfter(emitter.kernel);
+      builder.insert(emitter.loops);
+      builder.insert(emitter.tiles);
     }
   }
 };

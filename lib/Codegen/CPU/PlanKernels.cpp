@@ -59,13 +59,12 @@ struct PlanKernelsPass : pp::impl::PlanKernelsBase<PlanKernelsPass> {
   using PlanKernelsBase::PlanKernelsBase;
 
   void runOnOperation() override {
-    for (auto kernel : getOperation().getOps<KernelOp>()) {
-      if (!kernel.getFormAttr()) {
-        kernel.emitOpError("has no form; run --pp-form-kernels first");
-        return signalPassFailure();
-      }
-      kernel.setTilesAttr(plan(kernel));
+    KernelOp kernel = getOperation();
+    if (!kernel.getFormAttr()) {
+      kernel.emitOpError("has no form; run --pp-form-kernels first");
+      return signalPassFailure();
     }
+    kernel.setTilesAttr(plan(kernel));
   }
 
 private:

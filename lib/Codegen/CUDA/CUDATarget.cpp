@@ -19,6 +19,7 @@
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 
 using namespace mlir;
@@ -59,7 +60,7 @@ public:
                       const Machine &machine) const override {
     manager.addPass(createPadRows());
     manager.addPass(createSetKernelPitches());
-    manager.addPass(createPlanCudaKernels());
+    manager.addNestedPass<KernelOp>(createPlanCudaKernels());
   }
   std::string
   checkMatmul(const ::ppopt::MatmulDescriptor &matmul) const override {
@@ -163,17 +164,16 @@ LogicalResult CUDATarget::writeExecutable(ArrayRef<NativeProgram> programs,
                                           const Machine &machine,
                                           StringRef prefix,
                                           StringRef path) const {
-  SmallVector<std::string> objects;
-  for (const NativeProgram &program : programs) {
-    if (failed(embed(program, machine)))
-      return failure();
-    auto written = writeObjects(program.module, machine.cpu, machine.features,
-                                program.stem, program.prefix);
-    if (failed(written))
-      return failure();
-    objects.append(*written);
-  }
-  return linkExecutable(objects, {"ppopt_make_cuda_device", libraries}, prefix,
+  MLIRContext *context = programs.front().module->getContext();
+  if (failed(failableParallelForEach(context, programs,
+                                     [&](const NativeProgram &program) {
+                                       return embed(program, machine);
+                                     })))
+    return failure();
+  auto objects = writeObjects(programs, machine);
+  if (failed(objects))
+    return failure();
+  return linkExecutable(*objects, {"ppopt_make_cuda_device", libraries}, prefix,
                         path);
 }
 

@@ -12,6 +12,7 @@
 
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/CUDA/Passes.h"
+#include "ppopt/Codegen/ForEachTask.h"
 #include "ppopt/Codegen/PaddedRows.h"
 #include "ppopt/Codegen/ViewFolding.h"
 #include "ppopt/Dialect/PP/Shapes.h"
@@ -162,7 +163,7 @@ struct PadRowsPass : pp::impl::PadRowsBase<PadRowsPass> {
     SymbolTable symbols(getOperation());
     int64_t fewestColumns =
         getThreshold(getOperation(), Threshold::GpuPitchColumns);
-    for (auto task : getOperation().getOps<TaskOp>())
+    (void)forEachTask(getOperation(), [&](TaskOp task) {
       for (Operation &op : task.getBody().front()) {
         if (!isa<LaunchOp, MatmulOp>(op))
           continue;
@@ -174,6 +175,8 @@ struct PadRowsPass : pp::impl::PadRowsBase<PadRowsPass> {
             setPitch(result, pitch);
         }
       }
+      return success();
+    });
   }
 
   static bool isInPlace(OpResult result) {

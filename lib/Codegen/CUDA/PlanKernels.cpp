@@ -51,14 +51,13 @@ namespace {
 struct PlanCudaKernelsPass
     : pp::impl::PlanCudaKernelsBase<PlanCudaKernelsPass> {
   void runOnOperation() override {
-    for (auto kernel : getOperation().getOps<KernelOp>()) {
-      if (!kernel.getFormAttr()) {
-        kernel.emitOpError("has no form; run --pp-form-kernels first");
-        return signalPassFailure();
-      }
-      if (failed(plan(kernel)))
-        return signalPassFailure();
+    KernelOp kernel = getOperation();
+    if (!kernel.getFormAttr()) {
+      kernel.emitOpError("has no form; run --pp-form-kernels first");
+      return signalPassFailure();
     }
+    if (failed(plan(kernel)))
+      signalPassFailure();
   }
 
 private:

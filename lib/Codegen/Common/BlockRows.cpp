@@ -415,20 +415,21 @@ struct BlockRows : pp::impl::BlockRowsBase<BlockRows> {
   using BlockRowsBase::BlockRowsBase;
 
   void runOnOperation() override {
-    for (auto task : getOperation().getOps<TaskOp>())
-      for (bool isSplit = true; isSplit;) {
-        FailureOr<bool> split = splitOne(task.getBody().front());
-        if (failed(split))
-          return signalPassFailure();
-        isSplit = *split;
-      }
+    opsInBlocks = 0;
+    settled.clear();
+    for (bool isSplit = true; isSplit;) {
+      FailureOr<bool> split = splitOne(getOperation().getBody().front());
+      if (failed(split))
+        return signalPassFailure();
+      isSplit = *split;
+    }
   }
 
 private:
   /// Splits the widest group that can be split; its blocks may be split again.
   FailureOr<bool> splitOne(Block &body);
 
-  int64_t opsInBlocks = 0; ///< in all tasks
+  int64_t opsInBlocks;
   /// Ops that are not wide matmuls, and matmuls around which no group can be
   /// split; splitting other groups does not change that.
   DenseSet<Operation *> settled;

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Analysis/MatmulDescriptors.h"
+#include "ppopt/Codegen/ForEachTask.h"
 #include "ppopt/Codegen/PaddedRows.h"
 #include "ppopt/Codegen/Target.h"
 #include "ppopt/Codegen/TemporaryPlan.h"
@@ -459,12 +460,12 @@ struct BufferizeTasksPass : pp::impl::BufferizeTasksBase<BufferizeTasksPass> {
       usesLibrary = plan.getMatmulSource() == MatmulSource::library;
     }
     auto dying = findDyingArguments(getOperation());
-    for (auto task : getOperation().getOps<TaskOp>()) {
-      TaskBufferizer bufferizer(task, **target, threads, usesLibrary,
-                                dying[task]);
-      if (failed(bufferizer.run()))
-        return signalPassFailure();
-    }
+    if (failed(forEachTask(getOperation(), [&](TaskOp task) {
+          return TaskBufferizer(task, **target, threads, usesLibrary,
+                                dying.lookup(task))
+              .run();
+        })))
+      signalPassFailure();
   }
 };
 

@@ -22,6 +22,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Threading.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_FORMKERNELS
@@ -189,27 +190,39 @@ LogicalResult checkOps(TaskOp task) {
   return success();
 }
 
+/// Replaces the ops of a task by launches of the outliner's kernels.
+LogicalResult formKernels(TaskOp task, const Target &target,
+                          KernelOutliner &outliner) {
+  if (failed(checkOps(task)))
+    return failure();
+  eraseDeadOps(task);
+  splitAccumulations(task, target);
+  hoistAccumulations(task);
+  placeSums(task);
+  normalizeReductions(task);
+  combinePads(task);
+  eraseDeadOps(task);
+  return TaskRewriter(task, target, outliner, pullOperands(task, target))
+      .rewrite();
+}
+
 struct FormKernelsPass : pp::impl::FormKernelsBase<FormKernelsPass> {
   void runOnOperation() override {
     FailureOr<const Target *> target = findTarget(getOperation());
     if (failed(target))
       return signalPassFailure();
-    KernelOutliner outliner(getOperation());
-    for (auto task : getOperation().getOps<TaskOp>()) {
-      if (failed(checkOps(task)))
-        return signalPassFailure();
-      eraseDeadOps(task);
-      splitAccumulations(task, **target);
-      hoistAccumulations(task);
-      placeSums(task);
-      normalizeReductions(task);
-      combinePads(task);
-      eraseDeadOps(task);
-      TaskRewriter rewriter(task, **target, outliner,
-                            pullOperands(task, **target));
-      if (failed(rewriter.rewrite()))
-        return signalPassFailure();
-    }
+    auto tasks =
+        llvm::map_to_vector(getOperation().getOps<TaskOp>(), [](TaskOp task) {
+          return std::pair(task, KernelOutliner());
+        });
+    if (failed(failableParallelForEach(&getContext(), tasks, [&](auto &entry) {
+          return formKernels(entry.first, **target, entry.second);
+        })))
+      return signalPassFailure();
+    KernelSharing sharing(getOperation());
+    for (auto &[task, outliner] : tasks)
+      for (OutlinedKernel &outlined : outliner.getKernels())
+        sharing.add(outlined);
   }
 };
 

@@ -11,19 +11,14 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-KernelOutliner::KernelOutliner(ModuleOp module) : module(module) {
-  for (Operation &op : *module.getBody())
-    if (auto symbol = dyn_cast<SymbolOpInterface>(op))
-      names[symbol.getName()] = 1;
-}
-
 namespace {
 
 /// The body of one kernel during construction.
 class KernelBody {
 public:
-  KernelBody(const Cluster &cluster, TaskFusion &fusion, OpBuilder atModuleEnd)
-      : cluster(cluster), fusion(fusion), builder(atModuleEnd) {
+  KernelBody(const Cluster &cluster, TaskFusion &fusion)
+      : cluster(cluster), fusion(fusion),
+        builder(cluster.ops.front()->getContext()) {
     kernel = KernelOp::create(builder, cluster.ops.front()->getLoc(), "kernel",
                               builder.getFunctionType({}, {}));
     body = builder.createBlock(&kernel.getBody());
@@ -244,10 +239,8 @@ static std::string describe(KernelOp kernel, const Cluster &cluster) {
          std::to_string(cluster.space.columns);
 }
 
-/// Keeps `kernel`, or erases it if there is an equal one. Returns the name.
-StringRef KernelOutliner::share(KernelOp kernel, ArrayRef<int64_t> inplace) {
-  std::string wanted = kernel.getSymName().str();
-  kernel.setSymName("kernel");
+/// Returns the printed form of a kernel that is named "kernel".
+static std::string printKey(KernelOp kernel, ArrayRef<int64_t> inplace) {
   std::string key;
   llvm::raw_string_ostream os(key);
   OpPrintingFlags flags;
@@ -256,29 +249,51 @@ StringRef KernelOutliner::share(KernelOp kernel, ArrayRef<int64_t> inplace) {
   flags.elideLargeElementsAttrs(/*largeElementLimit=*/0);
   flags.enableDebugInfo(false);
   flags.printGenericOpForm();
-  // Otherwise each print numbers the values of the whole module, schedules
-  // included.
   flags.useLocalScope();
   kernel->print(os, flags);
   for (auto constant : kernel.getBody().getOps<ConstantOp>())
     os << ' ' << constant.getValue().getAsOpaquePointer();
   for (int64_t argument : inplace)
     os << ' ' << argument;
-  auto [it, isNew] = kernels.try_emplace(key);
-  if (!isNew) {
-    kernel.erase();
-    return it->second;
+  return key;
+}
+
+/// Creates the launch of a kernel that asks for a name.
+LaunchOp KernelOutliner::launch(KernelOp kernel, StringRef name, Location loc,
+                                ValueRange inputs, ArrayRef<int64_t> inplace,
+                                OpBuilder &builder) {
+  std::string key = printKey(kernel, inplace);
+  kernel.setSymName(name);
+  auto launch =
+      LaunchOp::create(builder, loc, kernel.getFunctionType().getResults(),
+                       name, inputs, ValueRange(), inplace);
+  kernels.push_back({kernel, launch, std::move(key)});
+  return launch;
+}
+
+KernelSharing::KernelSharing(ModuleOp module) : module(module) {
+  for (Operation &op : *module.getBody())
+    if (auto symbol = dyn_cast<SymbolOpInterface>(op))
+      names[symbol.getName()] = 1;
+}
+
+void KernelSharing::add(OutlinedKernel &outlined) {
+  auto [it, isNew] = kernels.try_emplace(outlined.key);
+  if (isNew) {
+    KernelOp kernel = outlined.kernel.release();
+    module.push_back(kernel);
+    std::string wanted = kernel.getSymName().str();
+    unsigned &count = names[wanted];
+    it->second = count == 0 ? wanted : wanted + "_" + std::to_string(count);
+    ++count;
+    kernel.setSymName(it->second);
   }
-  unsigned &count = names[wanted];
-  it->second = count == 0 ? wanted : wanted + "_" + std::to_string(count);
-  ++count;
-  kernel.setSymName(it->second);
-  return it->second;
+  outlined.launch.setKernel(it->second);
 }
 
 LaunchOp KernelOutliner::outline(const Cluster &cluster, TaskFusion &fusion,
                                  OpBuilder &builder) {
-  KernelBody body(cluster, fusion, OpBuilder::atBlockEnd(module.getBody()));
+  KernelBody body(cluster, fusion);
   body.build();
   SmallVector<int64_t> inplace;
   LastReads lastReads(cluster, fusion, body.kernel, body.inputs, body.outputs);
@@ -292,19 +307,16 @@ LaunchOp KernelOutliner::outline(const Cluster &cluster, TaskFusion &fusion,
     inplace.push_back(input == body.inputs.end() ? -1
                                                  : input - body.inputs.begin());
   }
-  body.kernel.setSymName(describe(body.kernel, cluster));
-  SmallVector<Location> locs;
-  for (Operation *op : cluster.ops)
-    locs.push_back(op->getLoc());
-  auto launch = LaunchOp::create(
-      builder, FusedLoc::get(builder.getContext(), locs),
-      ValueRange(body.outputs).getTypes(), share(body.kernel, inplace),
-      body.inputs, ValueRange(), inplace);
-  for (auto [output, result] : llvm::zip(body.outputs, launch.getResults()))
+  auto locs = llvm::map_to_vector(cluster.ops,
+                                  [](Operation *op) { return op->getLoc(); });
+  LaunchOp launched = launch(body.kernel, describe(body.kernel, cluster),
+                             FusedLoc::get(builder.getContext(), locs),
+                             body.inputs, inplace, builder);
+  for (auto [output, result] : llvm::zip(body.outputs, launched.getResults()))
     output.replaceUsesWithIf(result, [&](OpOperand &use) {
       return fusion.getCluster(use.getOwner()) != &cluster;
     });
-  return launch;
+  return launched;
 }
 
 static std::string nameOf(StringRef what, Type type) {
@@ -313,31 +325,30 @@ static std::string nameOf(StringRef what, Type type) {
 }
 
 /// Creates the launch of a kernel with one result.
-LaunchOp KernelOutliner::launchAlone(KernelOp kernel, ValueRange inputs,
-                                     OpBuilder &builder) {
+LaunchOp KernelOutliner::launchAlone(KernelOp kernel, StringRef name,
+                                     ValueRange inputs, OpBuilder &builder) {
   setForm(kernel, KernelForm::Rows);
-  return LaunchOp::create(
-      builder, kernel.getLoc(), kernel.getFunctionType().getResults(),
-      share(kernel, -1), inputs, ValueRange(), ArrayRef<int64_t>{-1});
+  return launch(kernel, name, kernel.getLoc(), inputs, /*inplace=*/-1, builder);
 }
 
 LaunchOp KernelOutliner::outlineCopy(Value value, OpBuilder &builder) {
-  OpBuilder atEnd = OpBuilder::atBlockEnd(module.getBody());
+  OpBuilder inKernel(builder.getContext());
   Type type = value.getType();
-  auto kernel = KernelOp::create(atEnd, value.getLoc(), nameOf("copy", type),
+  auto kernel = KernelOp::create(inKernel, value.getLoc(), "kernel",
                                  builder.getFunctionType(type, type));
-  Block *body = atEnd.createBlock(&kernel.getBody(), {}, type, value.getLoc());
-  ReturnOp::create(atEnd, value.getLoc(), body->getArguments());
-  return launchAlone(kernel, value, builder);
+  Block *body =
+      inKernel.createBlock(&kernel.getBody(), {}, type, value.getLoc());
+  ReturnOp::create(inKernel, value.getLoc(), body->getArguments());
+  return launchAlone(kernel, nameOf("copy", type), value, builder);
 }
 
 LaunchOp KernelOutliner::outlineZeros(Location loc, RankedTensorType type,
                                       OpBuilder &builder) {
-  OpBuilder atEnd = OpBuilder::atBlockEnd(module.getBody());
-  auto kernel = KernelOp::create(atEnd, loc, nameOf("zeros", type),
+  OpBuilder inKernel(builder.getContext());
+  auto kernel = KernelOp::create(inKernel, loc, "kernel",
                                  builder.getFunctionType({}, type));
-  atEnd.createBlock(&kernel.getBody());
-  ReturnOp::create(atEnd, loc,
-                   ConstantOp::create(atEnd, loc, type, 0.0).getResult());
-  return launchAlone(kernel, {}, builder);
+  inKernel.createBlock(&kernel.getBody());
+  ReturnOp::create(inKernel, loc,
+                   ConstantOp::create(inKernel, loc, type, 0.0).getResult());
+  return launchAlone(kernel, nameOf("zeros", type), {}, builder);
 }

@@ -5,15 +5,23 @@
 
 #include "Fusion.h"
 
+#include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace mlir::pp {
 
-/// Outlines clusters into kernels of a module; equal kernels are shared.
+/// A kernel that is in no module yet, and its launch.
+struct OutlinedKernel {
+  OwningOpRef<KernelOp> kernel; ///< has the name that it asks for
+  LaunchOp launch;
+  /// The printed form without names: equal kernels have equal keys.
+  std::string key;
+};
+
+/// Outlines the clusters of one task into kernels. Changes nothing outside of
+/// the task: tasks are outlined concurrently.
 class KernelOutliner {
 public:
-  explicit KernelOutliner(ModuleOp module);
-
   /// Creates the launch of a cluster, at `builder`. Its results replace uses of
   /// the cluster's values outside of it.
   LaunchOp outline(const Cluster &cluster, TaskFusion &fusion,
@@ -24,13 +32,29 @@ public:
   LaunchOp outlineZeros(Location loc, RankedTensorType type,
                         OpBuilder &builder);
 
-private:
-  LaunchOp launchAlone(KernelOp kernel, ValueRange inputs, OpBuilder &builder);
-  StringRef share(KernelOp kernel, ArrayRef<int64_t> inplace);
+  /// Returns what was outlined, in this order.
+  MutableArrayRef<OutlinedKernel> getKernels() { return kernels; }
 
+private:
+  LaunchOp launchAlone(KernelOp kernel, StringRef name, ValueRange inputs,
+                       OpBuilder &builder);
+  LaunchOp launch(KernelOp kernel, StringRef name, Location loc,
+                  ValueRange inputs, ArrayRef<int64_t> inplace,
+                  OpBuilder &builder);
+
+  SmallVector<OutlinedKernel, 0> kernels;
+};
+
+/// Adds kernels to a module, of equal ones the first, and names them.
+class KernelSharing {
+public:
+  explicit KernelSharing(ModuleOp module);
+
+  void add(OutlinedKernel &outlined);
+
+private:
   ModuleOp module;
-  /// Keyed by their printed form without names.
-  llvm::StringMap<std::string> kernels;
+  llvm::StringMap<std::string> kernels; ///< names, by key
   llvm::StringMap<unsigned> names;
 };
 

@@ -137,13 +137,15 @@ static void setFunctionAttributes(llvm::Module &module, StringRef cpu,
 
 namespace {
 
-/// A part that is being compiled to its object file.
-struct PartInLLVM {
-  std::unique_ptr<llvm::LLVMContext> context;
+/// A part that becomes an object file.
+struct ObjectFile {
+  NativePart part;
   std::unique_ptr<llvm::TargetMachine> machine;
-  std::unique_ptr<llvm::Module> module;
-  bool isUnoptimized;
   std::string path;
+  /// The functions and the kernels' constants of its program, and what is added
+  /// to their names.
+  std::shared_ptr<const llvm::StringSet<>> defined;
+  StringRef prefix;
 };
 
 } // namespace
@@ -168,74 +170,85 @@ static void rename(llvm::Module &module, const llvm::StringSet<> &defined,
       symbol.setName(prefix + symbol.getName());
 }
 
-static FailureOr<PartInLLVM> translate(NativePart part, StringRef cpu,
-                                       StringRef features, std::string path) {
-  PartInLLVM result;
-  result.context = std::make_unique<llvm::LLVMContext>();
-  result.context->setDiscardValueNames(true);
-  result.machine = createMachine(*part.module, cpu, features);
-  if (!result.machine)
-    return failure();
-  result.isUnoptimized = part.isUnoptimized;
-  if (part.isUnoptimized)
-    result.machine->setOptLevel(llvm::CodeGenOptLevel::None);
-  result.module =
-      translateModuleToLLVMIR(*part.module, *result.context, "ppopt");
-  if (!result.module)
-    return part.module->emitError("can't be translated to LLVM IR");
-  result.module->setDataLayout(result.machine->createDataLayout());
-  result.module->setTargetTriple(result.machine->getTargetTriple());
-  setFunctionAttributes(*result.module, cpu, features, *result.machine);
-  result.path = std::move(path);
-  return result;
+static std::unique_ptr<llvm::Module> translate(ObjectFile &object,
+                                               llvm::LLVMContext &context,
+                                               const Machine &machine) {
+  context.setDiscardValueNames(true);
+  std::unique_ptr<llvm::Module> module =
+      translateModuleToLLVMIR(*object.part.module, context, "ppopt");
+  if (!module) {
+    object.part.module->emitError("can't be translated to LLVM IR");
+    return nullptr;
+  }
+  module->setDataLayout(object.machine->createDataLayout());
+  module->setTargetTriple(object.machine->getTargetTriple());
+  setFunctionAttributes(*module, machine.cpu, machine.features,
+                        *object.machine);
+  if (!object.prefix.empty())
+    rename(*module, *object.defined, object.prefix);
+  return module;
 }
 
 /// Depends on no other part: runs concurrently with them.
-static LogicalResult writeObject(PartInLLVM &part, Location loc) {
-  if (!part.isUnoptimized)
-    optimiseModule(*part.module, *part.machine, kKernelPasses);
+static LogicalResult writeObject(ObjectFile &object, const Machine &machine) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = translate(object, context, machine);
+  if (!module)
+    return failure();
+  Location loc = object.part.module->getLoc();
+  if (!object.part.isUnoptimized)
+    optimiseModule(*module, *object.machine, kKernelPasses);
   std::error_code error;
-  llvm::raw_fd_ostream file(part.path, error, llvm::sys::fs::OF_None);
+  llvm::raw_fd_ostream file(object.path, error, llvm::sys::fs::OF_None);
   if (error)
-    return emitError(loc) << "can't write '" << part.path
+    return emitError(loc) << "can't write '" << object.path
                           << "': " << error.message();
   llvm::legacy::PassManager passes;
-  if (part.machine->addPassesToEmitFile(passes, file, nullptr,
-                                        llvm::CodeGenFileType::ObjectFile))
+  if (object.machine->addPassesToEmitFile(passes, file, nullptr,
+                                          llvm::CodeGenFileType::ObjectFile))
     return emitError(loc) << "LLVM can't write object files for "
-                          << part.machine->getTargetCPU();
-  passes.run(*part.module);
+                          << object.machine->getTargetCPU();
+  passes.run(*module);
   file.close();
   if (std::error_code failed = file.error()) {
     file.clear_error(); // else it aborts the process
-    return emitError(loc) << "can't write '" << part.path
+    return emitError(loc) << "can't write '" << object.path
                           << "': " << failed.message();
   }
   return success();
 }
 
 FailureOr<SmallVector<std::string>>
-pp::writeObjects(ModuleOp module, StringRef cpu, StringRef features,
-                 StringRef stem, StringRef prefix) {
-  registerBuiltinDialectTranslation(*module.getContext());
-  registerLLVMDialectTranslation(*module.getContext());
-  SmallVector<PartInLLVM, 0> parts;
-  llvm::StringSet<> defined = findDefinitions(module);
-  for (NativePart &part : divideIntoParts(module)) {
-    FailureOr<PartInLLVM> translated =
-        translate(std::move(part), cpu, features,
-                  llvm::formatv("{0}.{1}.o", stem, parts.size()));
-    if (failed(translated))
-      return failure();
-    if (!prefix.empty())
-      rename(*translated->module, defined, prefix);
-    parts.push_back(std::move(*translated));
+pp::writeObjects(ArrayRef<NativeProgram> programs, const Machine &machine) {
+  MLIRContext *context = programs.front().module->getContext();
+  registerBuiltinDialectTranslation(*context);
+  registerLLVMDialectTranslation(*context);
+  SmallVector<ObjectFile, 0> objects;
+  for (const NativeProgram &program : programs) {
+    auto defined = std::make_shared<const llvm::StringSet<>>(
+        findDefinitions(program.module));
+    for (auto [i, part] : llvm::enumerate(divideIntoParts(program.module))) {
+      auto target =
+          createMachine(program.module, machine.cpu, machine.features);
+      if (!target)
+        return failure();
+      if (part.isUnoptimized)
+        target->setOptLevel(llvm::CodeGenOptLevel::None);
+      objects.push_back({std::move(part), std::move(target),
+                         llvm::formatv("{0}.{1}.o", program.stem, i), defined,
+                         program.prefix});
+    }
   }
-  if (failed(failableParallelForEach(
-          module.getContext(), parts, [&](PartInLLVM &part) {
-            return writeObject(part, module.getLoc());
-          })))
+  // The longest first: none of them is still compiled when all else is done.
+  auto longest =
+      llvm::map_to_vector(objects, [](ObjectFile &object) { return &object; });
+  llvm::sort(longest, [](const ObjectFile *a, const ObjectFile *b) {
+    return a->part.work > b->part.work;
+  });
+  if (failed(failableParallelForEach(context, longest, [&](ObjectFile *object) {
+        return writeObject(*object, machine);
+      })))
     return failure();
-  return llvm::map_to_vector(parts,
-                             [](const PartInLLVM &part) { return part.path; });
+  return llvm::map_to_vector(
+      objects, [](const ObjectFile &object) { return object.path; });
 }

@@ -138,7 +138,12 @@ SmallVector<NativePart> pp::divideIntoParts(ModuleOp module) {
         held.insert(name);
     }
     declareReferences(*part, symbols, held);
-    parts.push_back({std::move(part), parts.empty()});
+    size_t work = 0;
+    part->walk([&](Operation *) { ++work; });
+    // An op that is optimised takes some ten times as long as one that is not.
+    bool isUnoptimized = parts.empty();
+    parts.push_back(
+        {std::move(part), isUnoptimized, isUnoptimized ? work / 10 : work});
   }
   return parts;
 }

@@ -14,6 +14,7 @@ struct NativePart {
   /// optimize_none, with native-parts=0 all) and everything that is not a
   /// function.
   bool isUnoptimized = false;
+  size_t work = 0; ///< roughly in proportion to the time of compiling it
 };
 
 /// Divides a module of the LLVM dialect, whose definitions move to the parts.

@@ -193,11 +193,11 @@ void CollectivePlacer::run() {
 
 struct PlaceCollectives : pp::impl::PlaceCollectivesBase<PlaceCollectives> {
   void runOnOperation() override {
-    FailureOr<PlanOp> plan = findPlan(getOperation());
+    FailureOr<PlanOp> plan =
+        findPlan(getOperation()->getParentOfType<ModuleOp>());
     if (failed(plan))
       return signalPassFailure();
-    for (auto task : getOperation().getOps<TaskOp>())
-      CollectivePlacer(task, *plan).run();
+    CollectivePlacer(getOperation(), *plan).run();
   }
 };
 

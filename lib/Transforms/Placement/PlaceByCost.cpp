@@ -53,7 +53,7 @@ public:
   /// A rank has one of `shards` equal parts of what `sharded` says.
   CutProblemBuilder(const OpOrder &order, PlanOp plan, int64_t shards,
                     std::optional<ShardedState> sharded)
-      : order(order), plan(plan), device(getDevice(plan)),
+      : order(order), plan(plan), device(getDevice(plan)), times(device),
         numStates(getOptimizerStates(plan.getOptimizer()).size()),
         shards(shards), sharded(sharded) {}
 
@@ -71,6 +71,7 @@ private:
   const OpOrder &order;
   PlanOp plan;
   Device device;
+  OpTimes times;
   int64_t numStates, shards;
   std::optional<ShardedState> sharded;
   CutProblem problem;
@@ -125,8 +126,7 @@ CutProblem::Item CutProblemBuilder::makeItem(Operation *op) {
       active.insert(result);
   // Where layers are computed again, they run once more for the backward.
   double runs = isOnPath && recomputesLayers() ? 2 : 1;
-  item.time = share(runs * estimateTime(op, device) +
-                    estimateBackwardWork(op, needed).getTime(device));
+  item.time = share(runs * times.get(op) + times.getBackward(op, needed));
   return item;
 }
 

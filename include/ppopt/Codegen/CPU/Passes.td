@@ -5,7 +5,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def PlanKernels : Pass<"pp-plan-kernels", "::mlir::ModuleOp"> {
+def PlanKernels : Pass<"pp-plan-kernels", "::mlir::pp::KernelOp"> {
   let summary = "Decides the tiles of each kernel, and the lanes of its reductions, for a CPU";
   let description = [{
     Sets `tiles` of each `pp.kernel` and `pp.lanes` of each reduction of a kernel of form rows. They depend on shapes, types and thresholds; those of

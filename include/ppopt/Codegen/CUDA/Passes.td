@@ -22,7 +22,7 @@ def PadRows : Pass<"pp-pad-rows", "::mlir::ModuleOp"> {
   }];
 }
 
-def PlanCudaKernels : Pass<"pp-plan-cuda-kernels", "::mlir::ModuleOp"> {
+def PlanCudaKernels : Pass<"pp-plan-cuda-kernels", "::mlir::pp::KernelOp"> {
   let summary = "Decides the tiles, threads and lanes of each kernel for a GPU";
   let description = [{
     Sets `tiles` and `threads` of each `pp.kernel`, and `pp.lanes` of each reduction of a kernel of form rows: a tile is what a block of threads
