@@ -417,9 +417,9 @@ describeSurroundings(Operation *op, ArrayRef<bool> needed, bool isBackward) {
     Attribute value;
     if (def && matchPattern(def, m_Constant(&value)))
       found.push_back(reinterpret_cast<uintptr_t>(value.getAsOpaquePointer()));
-    if (auto cast = dyn_cast_or_null<CastOp>(def))
+    if (def && def->getNumOperands() == 1) // casts of casts are folded
       found.push_back(reinterpret_cast<uintptr_t>(
-          cast->getOperand(0).getType().getAsOpaquePointer()));
+          def->getOperand(0).getType().getAsOpaquePointer()));
   }
   for (Value result : op->getResults()) {
     found.push_back(isFused(result));

@@ -297,7 +297,7 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
   for (PlaceReport &place : report.places)
     for (StringRef kind :
          {"step_state", "parameters", "gradients", "optimizer", "inputs",
-          "activations", "packed", "workspace", "communication"})
+          "activations", "workspace", "communication"})
       place.memory[kind] = 0;
   if (plan->getSync() != Sync::step)
     for (PlaceReport &place : report.places)

@@ -7,13 +7,8 @@
 #include "ppopt/Dialect/PP/Machine.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/PassManager.h"
 
 namespace mlir::pp {
-
-/// Appends the conversions of tasks, and of what kernels' own conversions
-/// leave, to the LLVM dialect.
-void buildLowerToLLVMPipeline(OpPassManager &manager);
 
 /// Sets cpu and features to those of this machine, as LLVM names them
 /// ("+avx2,-avx512f,…").

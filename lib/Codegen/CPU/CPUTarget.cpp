@@ -11,6 +11,7 @@
 #include "ppopt/Codegen/NativeCode.h"
 #include "ppopt/Codegen/Target.h"
 
+#include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -72,9 +73,12 @@ public:
         createEmitKernels({getVectorBytes(machine.cpu, machine.features)}));
     buildLowerKernelsPipeline(manager);
     manager.addPass(std::move(emitTasks));
-    buildLowerToLLVMPipeline(manager);
-    manager.addNestedPass<LLVM::LLVMFuncOp>(createLowerBF16ToI16());
-    manager.addNestedPass<LLVM::LLVMFuncOp>(createCanonicalizerPass());
+    // Tasks have views of buffers until then.
+    manager.addPass(createFinalizeMemRefToLLVMConversionPass());
+    OpPassManager &functions = manager.nest<LLVM::LLVMFuncOp>();
+    functions.addPass(createReconcileUnrealizedCastsPass());
+    functions.addPass(createLowerBF16ToI16());
+    functions.addPass(createCanonicalizerPass());
   }
   LogicalResult writeExecutable(ArrayRef<NativeProgram> programs,
                                 const Machine &machine, StringRef prefix,

@@ -21,7 +21,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/Threading.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_EMITKERNELS
@@ -41,21 +40,18 @@ public:
         pointer(LLVM::LLVMPointerType::get(kernel.getContext())),
         i64(builder.getI64Type()) {}
 
-  /// Emits the functions, which are in no module yet.
   void emit();
-
-  KernelOp kernel;
-  LLVM::LLVMFuncOp loops, tiles;
 
 private:
   LLVM::LLVMFuncOp createFunction(const Twine &name, unsigned numPointers);
-  void emitLoops();
+  void emitLoops(LLVM::LLVMFuncOp function);
   void emitForm(ValueRange buffers, Value begin, Value end);
-  void emitWrapper();
+  void emitWrapper(LLVM::LLVMFuncOp function, LLVM::LLVMFuncOp loops);
   unsigned countBuffers() {
     return kernel.getNumArguments() + llvm::count(inplace, -1);
   }
 
+  KernelOp kernel;
   ArrayRef<int64_t> inplace;
   ArrayRef<int64_t> alignments; ///< of arguments, then of results
   int64_t vectorBytes;
@@ -132,19 +128,19 @@ void KernelEmitter::emitForm(ValueRange buffers, Value begin, Value end) {
   }
 }
 
-void KernelEmitter::emitLoops() {
+void KernelEmitter::emitLoops(LLVM::LLVMFuncOp function) {
   Location loc = kernel.getLoc();
-  Block *entry = loops.addEntryBlock(builder);
+  Block *entry = function.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
   SmallVector<int64_t> own(alignments.take_front(kernel.getNumArguments()));
   for (auto [i, argument] : llvm::enumerate(inplace))
     if (argument < 0)
       own.push_back(alignments[kernel.getNumArguments() + i]);
   for (auto [i, alignment] : llvm::enumerate(own)) {
-    loops.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
-                     builder.getUnitAttr());
-    loops.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
-                     builder.getI64IntegerAttr(alignment));
+    function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                        builder.getUnitAttr());
+    function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
+                        builder.getI64IntegerAttr(alignment));
   }
   ValueRange arguments = entry->getArguments();
   SmallVector<Value> buffers(arguments.take_front(kernel.getNumArguments()));
@@ -160,9 +156,10 @@ void KernelEmitter::emitLoops() {
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 }
 
-void KernelEmitter::emitWrapper() {
+void KernelEmitter::emitWrapper(LLVM::LLVMFuncOp function,
+                                LLVM::LLVMFuncOp loops) {
   Location loc = kernel.getLoc();
-  Block *entry = tiles.addEntryBlock(builder);
+  Block *entry = function.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
   SmallVector<Value> arguments;
   auto add = [&](unsigned position) {
@@ -184,11 +181,13 @@ void KernelEmitter::emitWrapper() {
 }
 
 void KernelEmitter::emit() {
-  loops = createFunction(kernel.getSymName() + "_loops", countBuffers());
+  builder.setInsertionPointAfter(kernel);
+  LLVM::LLVMFuncOp loops =
+      createFunction(kernel.getSymName() + "_loops", countBuffers());
   loops.setLinkage(LLVM::Linkage::Internal);
-  tiles = createFunction(kernel.getSymName() + "_tiles", 1);
-  emitWrapper();
-  emitLoops();
+  LLVM::LLVMFuncOp wrapper = createFunction(kernel.getSymName() + "_tiles", 1);
+  emitWrapper(wrapper, loops);
+  emitLoops(loops);
 }
 
 struct EmitKernelsPass : pp::impl::EmitKernelsBase<EmitKernelsPass> {
@@ -198,21 +197,12 @@ struct EmitKernelsPass : pp::impl::EmitKernelsBase<EmitKernelsPass> {
     auto uses = findKernelUses(getOperation());
     if (failed(uses))
       return signalPassFailure();
-    SmallVector<KernelEmitter, 0> emitters;
     for (auto &[kernel, use] : *uses) {
       if (failed(checkPlan(kernel, vectorBytes)) ||
           failed(checkTables(kernel)) ||
           failed(checkOverwritten(kernel, use.inplace)))
         return signalPassFailure();
-      emitters.emplace_back(kernel, use, vectorBytes);
-    }
-    parallelForEach(&getContext(), emitters,
-                    [](KernelEmitter &emitter) { emitter.emit(); });
-    for (KernelEmitter &emitter : emitters) {
-      OpBuilder builder(&getContext());
-      builder.setInsertionPointAfter(emitter.kernel);
-      builder.insert(emitter.loops);
-      builder.insert(emitter.tiles);
+      KernelEmitter(kernel, use, vectorBytes).emit();
     }
   }
 };

@@ -7,9 +7,9 @@
 
 namespace mlir::pp {
 
-/// Appends upstream's conversions that work within a function, several kernels
-/// at a time; f32 math becomes polynomials that vectorise. Runs before tasks
-/// become functions: they are long and have nothing to convert.
+/// Appends upstream's conversions of kernels, most of them several kernels at a
+/// time; f32 math becomes polynomials that vectorise. Runs before tasks become
+/// functions: they are long and have nothing to convert.
 void buildLowerKernelsPipeline(OpPassManager &manager);
 
 } // namespace mlir::pp

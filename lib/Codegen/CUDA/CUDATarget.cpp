@@ -15,6 +15,7 @@
 #include "ppopt/Codegen/Target.h"
 #include "ppopt/column_major.h"
 
+#include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -85,7 +86,11 @@ public:
     manager.addPass(createEmitCudaMatmuls());
     manager.addNestedPass<ModuleOp>(createLowerDeviceCode());
     manager.addPass(std::move(emitTasks));
-    buildLowerToLLVMPipeline(manager);
+    manager.addPass(createConvertMathToLibmPass());
+    manager.addPass(createFinalizeMemRefToLLVMConversionPass());
+    manager.addPass(createConvertFuncToLLVMPass());
+    manager.addPass(createConvertControlFlowToLLVMPass());
+    manager.addPass(createReconcileUnrealizedCastsPass());
   }
   LogicalResult printDeviceIR(ModuleOp native, const Machine &machine,
                               raw_ostream &out) const override {

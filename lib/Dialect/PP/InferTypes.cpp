@@ -12,19 +12,19 @@ using namespace mlir::pp;
       DictionaryAttr attributes, OpaqueProperties properties,                  \
       RegionRange regions, SmallVectorImpl<Type> &results)
 
-/// Returns an inherent attribute, or null. It is in the properties, or in the
-/// dictionary while the op is being parsed.
-#define PP_INHERENT(OpT, name)                                                 \
-  inherent<decltype(OpT::Properties::name)>(                                   \
-      properties ? properties.as<OpT::Properties *>()->name : nullptr,         \
-      attributes, #name)
-
-template <typename AttrT>
-static AttrT inherent(AttrT property, DictionaryAttr attributes,
-                      StringRef name) {
-  if (property || !attributes)
-    return property;
-  return dyn_cast_or_null<AttrT>(attributes.get(name));
+/// Returns an op's properties. While the op is being parsed, attributes that
+/// its format does not name are in the dictionary alone.
+template <typename OpT>
+static typename OpT::Properties collectProperties(OpaqueProperties given,
+                                                  DictionaryAttr attributes) {
+  typename OpT::Properties properties;
+  if (given)
+    properties = *given.as<typename OpT::Properties *>();
+  if (attributes)
+    for (NamedAttribute attribute : attributes)
+      OpT::setInherentAttr(properties, attribute.getName(),
+                           attribute.getValue());
+  return properties;
 }
 
 template <typename OpT, typename... Args>
@@ -130,7 +130,7 @@ PP_INFER(SelectOp) {
 
 PP_INFER(TransposeOp) {
   auto types = getTensors<TransposeOp>(loc, operands);
-  auto perm = PP_INHERENT(TransposeOp, perm);
+  auto perm = collectProperties<TransposeOp>(properties, attributes).perm;
   if (failed(types) || !perm)
     return failure();
   RankedTensorType type = types->front();
@@ -153,7 +153,7 @@ PP_INFER(ConcatOp) {
   auto types = getTensors<ConcatOp>(loc, operands);
   if (failed(types))
     return failure();
-  auto dim = PP_INHERENT(ConcatOp, dim);
+  auto dim = collectProperties<ConcatOp>(properties, attributes).dim;
   if (!dim)
     return inferError<ConcatOp>(loc, "requires attribute 'dim'");
   if (types->empty())
@@ -186,11 +186,12 @@ PP_INFER(ConcatOp) {
 
 PP_INFER(ReduceOp) {
   auto types = getTensors<ReduceOp>(loc, operands);
-  auto dims = PP_INHERENT(ReduceOp, dims);
+  auto dims = collectProperties<ReduceOp>(properties, attributes).dims;
   if (failed(types) || !dims)
     return failure();
   RankedTensorType type = types->front();
-  bool keepDims = PP_INHERENT(ReduceOp, keep_dims) != nullptr;
+  bool keepDims =
+      collectProperties<ReduceOp>(properties, attributes).keep_dims != nullptr;
   SmallVector<bool> reduced(type.getRank());
   int64_t last = -1;
   for (int64_t dim : dims.asArrayRef()) {
@@ -220,8 +221,9 @@ PP_INFER(MatmulOp) {
   ArrayRef<int64_t> rhsBatch = rhs.getShape().drop_back(2);
   ArrayRef<int64_t> left = lhs.getShape().take_back(2);
   ArrayRef<int64_t> right = rhs.getShape().take_back(2);
-  bool transposeLhs = PP_INHERENT(MatmulOp, transpose_lhs) != nullptr;
-  bool transposeRhs = PP_INHERENT(MatmulOp, transpose_rhs) != nullptr;
+  auto flags = collectProperties<MatmulOp>(properties, attributes);
+  bool transposeLhs = flags.transpose_lhs != nullptr;
+  bool transposeRhs = flags.transpose_rhs != nullptr;
   if (!rhsBatch.empty() || transposeLhs) {
     if (lhsBatch != rhsBatch)
       return inferError<MatmulOp>(
@@ -282,7 +284,8 @@ PP_INFER(AttentionOp) {
     return inferError<AttentionOp>(
         loc, "k of ", k, " and v of ", v,
         " differ in batch, heads or tokens (dimensions 0, 1, 2)");
-  if (PP_INHERENT(AttentionOp, causal) && q.getDimSize(2) != k.getDimSize(2))
+  if (collectProperties<AttentionOp>(properties, attributes).causal &&
+      q.getDimSize(2) != k.getDimSize(2))
     return inferError<AttentionOp>(loc,
                                    "causal needs as many queries as keys, "
                                    "got q of ",

@@ -8,6 +8,8 @@
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Model/Passes.h"
 
+#include "mlir/IR/Verifier.h"
+
 namespace mlir::pp {
 #define GEN_PASS_DEF_INSERTPLAN
 #include "ppopt/Transforms/Model/Passes.h.inc"
@@ -62,8 +64,7 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
     int64_t trainers = 1;
     if (choices->sync != Sync::step)
       trainers = takeTrainers(*axes);
-    // The verifier after this pass checks that the batch can be divided.
-    PlanOp::create(
+    auto plan = PlanOp::create(
         builder, entry->getLoc(), *axes, input.getDimSize(0), microbatches,
         schedule,
         TargetAttr::get(&getContext(), target, threads, cpu, features, gpu),
@@ -72,8 +73,10 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
                             : builder.getDenseI64ArrayAttr(stagePlaces),
         deviceMemory ? builder.getI64IntegerAttr(deviceMemory) : IntegerAttr(),
         trainers, /*evaluates_rows=*/false,
-        /*mixes_rows=*/StringAttr())
-        .setChoices(*choices);
+        /*mixes_rows=*/StringAttr());
+    plan.setChoices(*choices);
+    if (failed(verify(plan))) // whether the batch can be divided
+      return signalPassFailure();
     if (choices->recompute != Recompute::layer)
       dropCheckpoints(module);
   }
