@@ -32,10 +32,14 @@ static const llvm::Triple &getTriple() {
 }
 
 static const llvm::Target *findNVPTX(std::string &error) {
-  LLVMInitializeNVPTXTargetInfo();
-  LLVMInitializeNVPTXTarget();
-  LLVMInitializeNVPTXTargetMC();
-  LLVMInitializeNVPTXAsmPrinter();
+  // LLVM's registry of targets is not safe for threads.
+  [[maybe_unused]] static const bool isRegistered = [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    return true;
+  }();
   return llvm::TargetRegistry::lookupTarget(getTriple(), error);
 }
 

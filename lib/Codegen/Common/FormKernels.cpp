@@ -193,8 +193,6 @@ LogicalResult checkOps(TaskOp task) {
 /// Replaces the ops of a task by launches of the outliner's kernels.
 LogicalResult formKernels(TaskOp task, const Target &target,
                           KernelOutliner &outliner) {
-  if (failed(checkOps(task)))
-    return failure();
   eraseDeadOps(task);
   splitAccumulations(task, target);
   hoistAccumulations(task);
@@ -211,6 +209,9 @@ struct FormKernelsPass : pp::impl::FormKernelsBase<FormKernelsPass> {
     FailureOr<const Target *> target = findTarget(getOperation());
     if (failed(target))
       return signalPassFailure();
+    for (auto task : getOperation().getOps<TaskOp>())
+      if (failed(checkOps(task)))
+        return signalPassFailure();
     auto tasks =
         llvm::map_to_vector(getOperation().getOps<TaskOp>(), [](TaskOp task) {
           return std::pair(task, KernelOutliner());

@@ -58,11 +58,19 @@ void pp::setHostCpu(Machine &machine) {
   machine.features = features.getString();
 }
 
+/// LLVM's registry of targets is not safe for threads.
+static void registerNativeTarget() {
+  [[maybe_unused]] static const bool isDone = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return true;
+  }();
+}
+
 /// Creates a target machine for this host's architecture and the given CPU.
 static std::unique_ptr<llvm::TargetMachine>
 createMachine(ModuleOp module, StringRef cpu, StringRef features) {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
+  registerNativeTarget();
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
   std::string error;
   const llvm::Target *target =
@@ -88,7 +96,7 @@ createMachine(ModuleOp module, StringRef cpu, StringRef features) {
 /// built without it.
 static std::unique_ptr<llvm::MCSubtargetInfo> describeCpu(StringRef cpu,
                                                           StringRef features) {
-  llvm::InitializeNativeTarget();
+  registerNativeTarget();
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
   std::string error;
   const llvm::Target *target =
