@@ -2,7 +2,7 @@
 
 #include "app/flag_hints.h"
 
-#include "base/nearest_name.h"
+#include "ppopt/nearest_names.h"
 
 #include <fmt/format.h>
 

@@ -2,9 +2,9 @@
 
 #include "app/flags.h"
 
-#include "base/nearest_name.h"
 #include "base/usage_error.h"
 #include "ppopt/byte_amount.h"
+#include "ppopt/nearest_names.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

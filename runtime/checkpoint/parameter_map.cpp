@@ -4,8 +4,8 @@
 
 #include "base/json_structure.h"
 #include "base/mapped_file.h"
-#include "base/nearest_name.h"
 #include "checkpoint/tensor_set.h"
+#include "ppopt/nearest_names.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

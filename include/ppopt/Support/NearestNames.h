@@ -3,6 +3,8 @@
 #ifndef PPOPT_SUPPORT_NEARESTNAMES_H
 #define PPOPT_SUPPORT_NEARESTNAMES_H
 
+#include "ppopt/nearest_names.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -12,30 +14,18 @@
 
 namespace ppopt {
 
-/// Returns the known names that the fewest edits make of `word`: as a rule one,
-/// at most three. Returns none if the nearest is not near. `getStem` returns
-/// the part of a name that is compared; case is ignored.
+/// Returns the nearest known names, at most three; none if the nearest is not
+/// near. `getStem` returns the part of a name that is compared.
 inline llvm::SmallVector<llvm::StringRef>
 findNearest(llvm::StringRef word, llvm::ArrayRef<llvm::StringRef> known,
             llvm::function_ref<llvm::StringRef(llvm::StringRef)> getStem) {
+  std::vector<std::string_view> stems;
+  for (llvm::StringRef name : known)
+    stems.push_back(getStem(name));
   llvm::SmallVector<llvm::StringRef> nearest;
-  word = getStem(word);
-  size_t least = ~size_t(0);
-  for (llvm::StringRef name : known) {
-    llvm::StringRef stem = getStem(name);
-    size_t edits = word.edit_distance_insensitive(stem);
-    // More edits than half of the name are not a typo, nor is another name
-    // without a letter in common.
-    if (edits > least || edits > std::max<size_t>(1, stem.size() / 2) ||
-        edits >= std::max(word.size(), stem.size()))
-      continue;
-    if (edits < least)
-      nearest.clear();
-    least = edits;
-    nearest.push_back(name);
-  }
-  if (nearest.size() > 3)
-    nearest.resize(3);
+  for (size_t found : nearestNames(getStem(word), stems))
+    if (nearest.size() < 3)
+      nearest.push_back(known[found]);
   return nearest;
 }
 
@@ -59,8 +49,8 @@ inline std::string askWhether(llvm::ArrayRef<llvm::StringRef> names) {
 /// flags, or nothing if none is near.
 inline std::string askForNearest(llvm::StringRef word,
                                  llvm::ArrayRef<llvm::StringRef> known) {
-  return askWhether(findNearest(
-      word, known, [](llvm::StringRef name) { return name.ltrim('-'); }));
+  return askWhether(
+      findNearest(word, known, [](llvm::StringRef name) { return name; }));
 }
 
 /// The same, but with a list of all of `known` if none is near.

@@ -2,13 +2,13 @@
 
 #include "app/command_line.h"
 #include "app/cpu_check.h"
-#include "base/nearest_name.h"
 #include "checkpoint/parameter_file.h"
 #include "checkpoint/tensor_set.h"
 #include "executor/rank.h"
 #include "host_at.h"
 #include "options/launch_command.h"
 #include "options/learning_rate.h"
+#include "ppopt/nearest_names.h"
 #include "train_files.h"
 #include "train_program.h"
 
@@ -17,6 +17,7 @@
 #include <cstring>
 #include <sstream>
 
+using ppopt::nearestName;
 using namespace ppopt::train;
 using ppopt::runtime::Program;
 
