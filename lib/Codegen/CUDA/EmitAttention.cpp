@@ -11,8 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttentionThread.h"
-#include "EmitForms.h"
+#include "CudaAttentionForm.h"
 
 #include <limits>
 
@@ -143,10 +142,36 @@ void ForwardEmitter::emit() {
   emitResults(fragments[0], fragments[1], fragments[2]);
 }
 
-void pp::emitAttention(OpBuilder &builder, KernelOp kernel,
-                       ValueRange buffers) {
-  AttentionThread code(builder, kernel, buffers);
-  if (auto forward = dyn_cast<AttentionOp>(code.op))
-    return ForwardEmitter(code, forward).emit();
-  emitAttentionGrad(code, cast<AttentionGradOp>(code.op));
+namespace {
+
+class ForwardForm : public CudaAttentionForm {
+  void emitTile(AttentionThread &code) const override {
+    ForwardEmitter(code, cast<AttentionOp>(code.op)).emit();
+  }
+  void emitTile(WarpAttention &code) const override {
+    emitWarpAttention(code, cast<AttentionOp>(code.op));
+  }
+};
+
+/// The gradient, by functions of its own.
+class GradForm : public CudaAttentionForm {
+  void emitTile(AttentionThread &code) const override {
+    emitAttentionGrad(code, cast<AttentionGradOp>(code.op));
+  }
+  void emitTile(WarpAttention &code) const override {
+    emitWarpAttentionGrad(code, cast<AttentionGradOp>(code.op));
+  }
+};
+
+} // namespace
+
+template <> const CudaForm &pp::getFormOf<CudaForm, KernelForm::Attention>() {
+  static const ForwardForm form;
+  return form;
+}
+
+template <>
+const CudaForm &pp::getFormOf<CudaForm, KernelForm::AttentionGrad>() {
+  static const GradForm form;
+  return form;
 }

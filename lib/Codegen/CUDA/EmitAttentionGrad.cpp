@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionThread.h"
-#include "EmitForms.h"
 
 using namespace mlir;
 using namespace mlir::pp;
