@@ -73,10 +73,6 @@ private:
   virtual void emitTiles(AttentionCode &code, Value begin, Value end) const = 0;
 };
 
-TilesAttr planAttentionBackward(AttentionPlanner planner);
-void emitAttentionBackward(AttentionCode &code, AttentionGradOp op, Value begin,
-                           Value end);
-
 } // namespace mlir::pp
 
 #endif // PPOPT_LIB_CODEGEN_CPU_EMITATTENTION_H

@@ -391,7 +391,19 @@ void BackwardEmitter::emit(Value begin, Value end) {
   });
 }
 
-TilesAttr pp::planAttentionBackward(AttentionPlanner planner) {
+namespace {
+
+class BackwardForm : public CpuAttentionForm {
+  TilesAttr planTiles(AttentionPlanner planner) const override;
+
+  void emitTiles(AttentionCode &code, Value begin, Value end) const override {
+    BackwardEmitter(code, cast<AttentionGradOp>(code.op)).emit(begin, end);
+  }
+};
+
+} // namespace
+
+TilesAttr BackwardForm::planTiles(AttentionPlanner planner) const {
   int64_t keys = planner.chooseKeys([&](int64_t count) {
     return getBytesOfBlocks(count, planner.queryWidth, planner.valueWidth,
                             planner.elementBytes);
@@ -399,7 +411,7 @@ TilesAttr pp::planAttentionBackward(AttentionPlanner planner) {
   return planner.makeTiles(planner.heads, 1, TileUnit::Heads, keys);
 }
 
-void pp::emitAttentionBackward(AttentionCode &code, AttentionGradOp op,
-                               Value begin, Value end) {
-  BackwardEmitter(code, op).emit(begin, end);
+template <> const CpuForm &pp::getFormOf<CpuForm, KernelForm::AttentionGrad>() {
+  static const BackwardForm form;
+  return form;
 }

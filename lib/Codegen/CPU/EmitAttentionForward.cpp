@@ -299,17 +299,6 @@ class ForwardForm : public CpuAttentionForm {
   }
 };
 
-/// The gradient, by functions of its own.
-class BackwardForm : public CpuAttentionForm {
-  TilesAttr planTiles(AttentionPlanner planner) const override {
-    return planAttentionBackward(planner);
-  }
-
-  void emitTiles(AttentionCode &code, Value begin, Value end) const override {
-    emitAttentionBackward(code, cast<AttentionGradOp>(code.op), begin, end);
-  }
-};
-
 } // namespace
 
 TilesAttr ForwardForm::planTiles(AttentionPlanner planner) const {
@@ -336,10 +325,5 @@ TilesAttr ForwardForm::planTiles(AttentionPlanner planner) const {
 
 template <> const CpuForm &pp::getFormOf<CpuForm, KernelForm::Attention>() {
   static const ForwardForm form;
-  return form;
-}
-
-template <> const CpuForm &pp::getFormOf<CpuForm, KernelForm::AttentionGrad>() {
-  static const BackwardForm form;
   return form;
 }

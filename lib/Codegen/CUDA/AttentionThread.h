@@ -70,8 +70,6 @@ private:
   Value x, y;
 };
 
-void emitAttentionGrad(AttentionThread &code, AttentionGradOp op);
-
 } // namespace mlir::pp
 
 #endif // PPOPT_LIB_CODEGEN_CUDA_ATTENTIONTHREAD_H

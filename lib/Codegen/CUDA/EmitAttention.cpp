@@ -153,25 +153,9 @@ class ForwardForm : public CudaAttentionForm {
   }
 };
 
-/// The gradient, by functions of its own.
-class GradForm : public CudaAttentionForm {
-  void emitTile(AttentionThread &code) const override {
-    emitAttentionGrad(code, cast<AttentionGradOp>(code.op));
-  }
-  void emitTile(WarpAttention &code) const override {
-    emitWarpAttentionGrad(code, cast<AttentionGradOp>(code.op));
-  }
-};
-
 } // namespace
 
 template <> const CudaForm &pp::getFormOf<CudaForm, KernelForm::Attention>() {
   static const ForwardForm form;
-  return form;
-}
-
-template <>
-const CudaForm &pp::getFormOf<CudaForm, KernelForm::AttentionGrad>() {
-  static const GradForm form;
   return form;
 }

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttentionThread.h"
+#include "CudaAttentionForm.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -185,6 +185,21 @@ void GradEmitter::emit() {
   emitQueries(c.mul(part, c.tile.queries));
 }
 
-void pp::emitAttentionGrad(AttentionThread &code, AttentionGradOp op) {
-  GradEmitter(code, op).emit();
+namespace {
+
+class GradForm : public CudaAttentionForm {
+  void emitTile(AttentionThread &code) const override {
+    GradEmitter(code, cast<AttentionGradOp>(code.op)).emit();
+  }
+  void emitTile(WarpAttention &code) const override {
+    emitWarpAttentionGrad(code, cast<AttentionGradOp>(code.op));
+  }
+};
+
+} // namespace
+
+template <>
+const CudaForm &pp::getFormOf<CudaForm, KernelForm::AttentionGrad>() {
+  static const GradForm form;
+  return form;
 }

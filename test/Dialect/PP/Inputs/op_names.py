@@ -60,7 +60,7 @@ ALLOWED = {
     "EmbeddingGradOp": {file: FORM for file in ("EmitColumns", "TableRows")},
     "AttentionOp": {file: FORM for file in ("EmitAttention", "EmitAttentionForward", "EmitWarpAttention", "WarpAttention", "AttentionTile")},
     "AttentionStepOp": {"EmitAttentionStep": FORM},
-    "AttentionGradOp": {"Codegen": FORM},
+    "AttentionGradOp": {file: FORM for file in ("EmitAttentionBackward", "EmitAttentionGrad", "EmitWarpAttentionGrad", "WarpAttention")},
     "ReshapeOp": {"MakeGenerator": MOVES, "ShardedTasks": MAKES, "ReductionForms": MAKES},
     "TransposeOp": {"MakeGenerator": MAKES, "Cost": "the operand of a matmul, the other way round"},
     "SliceOp": {"BlockRows": MAKES, "ReductionForms": MAKES, "ShardedTasks": MAKES, "ShardChecker": "a part of a bucket is a slice of it"},
