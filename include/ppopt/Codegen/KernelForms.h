@@ -1,8 +1,8 @@
 //===- KernelForms.h - A target's code for each form of kernels -----------===//
 //
-// A target has a class, `Form`, of which it defines an object for each form:
+// A target has a class, such as CpuForm, and an object of it for each form:
 //
-//   template <> const CpuForm &pp::getFormOf<CpuForm, KernelForm::Rows>() {
+//   PP_KERNEL_FORM(CpuForm, Rows, RowsForm)
 //
 // A form without one is an undefined symbol of the table.
 //
@@ -18,6 +18,14 @@
 namespace mlir::pp {
 
 template <typename Form, KernelForm kind> const Form &getFormOf();
+
+/// Defines the object, of class `Class`, for a form.
+#define PP_KERNEL_FORM(Form, kind, Class)                                      \
+  template <>                                                                  \
+  const Form &mlir::pp::getFormOf<Form, mlir::pp::KernelForm::kind>() {        \
+    static const Class form;                                                   \
+    return form;                                                               \
+  }
 
 template <typename Form, size_t... kinds>
 const Form &findForm(KernelForm kind, std::index_sequence<kinds...>) {

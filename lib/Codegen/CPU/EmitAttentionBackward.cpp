@@ -411,7 +411,4 @@ TilesAttr BackwardForm::planTiles(AttentionPlanner planner) const {
   return planner.makeTiles(planner.heads, 1, TileUnit::Heads, keys);
 }
 
-template <> const CpuForm &pp::getFormOf<CpuForm, KernelForm::AttentionGrad>() {
-  static const BackwardForm form;
-  return form;
-}
+PP_KERNEL_FORM(CpuForm, AttentionGrad, BackwardForm)

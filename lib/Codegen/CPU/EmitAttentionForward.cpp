@@ -323,7 +323,4 @@ TilesAttr ForwardForm::planTiles(AttentionPlanner planner) const {
                            rows, TileUnit::Queries, keys);
 }
 
-template <> const CpuForm &pp::getFormOf<CpuForm, KernelForm::Attention>() {
-  static const ForwardForm form;
-  return form;
-}
+PP_KERNEL_FORM(CpuForm, Attention, ForwardForm)

@@ -202,7 +202,4 @@ TilesAttr StepForm::planTiles(AttentionPlanner planner) const {
   return planner.makeTiles(planner.heads, 1, TileUnit::Heads, keys);
 }
 
-template <> const CpuForm &pp::getFormOf<CpuForm, KernelForm::AttentionStep>() {
-  static const StepForm form;
-  return form;
-}
+PP_KERNEL_FORM(CpuForm, AttentionStep, StepForm)

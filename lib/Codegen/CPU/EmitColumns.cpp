@@ -255,12 +255,6 @@ public:
 
 } // namespace
 
-template <> const CpuForm &pp::getFormOf<CpuForm, KernelForm::Columns>() {
-  static const ColumnsForm form;
-  return form;
-}
+PP_KERNEL_FORM(CpuForm, Columns, ColumnsForm)
 
-template <> const CpuForm &pp::getFormOf<CpuForm, KernelForm::Scatter>() {
-  static const ScatterForm form;
-  return form;
-}
+PP_KERNEL_FORM(CpuForm, Scatter, ScatterForm)

@@ -270,7 +270,4 @@ public:
 
 } // namespace
 
-template <> const CpuForm &pp::getFormOf<CpuForm, KernelForm::Rows>() {
-  static const RowsForm form;
-  return form;
-}
+PP_KERNEL_FORM(CpuForm, Rows, RowsForm)

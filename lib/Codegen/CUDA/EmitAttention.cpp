@@ -155,7 +155,4 @@ class ForwardForm : public CudaAttentionForm {
 
 } // namespace
 
-template <> const CudaForm &pp::getFormOf<CudaForm, KernelForm::Attention>() {
-  static const ForwardForm form;
-  return form;
-}
+PP_KERNEL_FORM(CudaForm, Attention, ForwardForm)

@@ -198,8 +198,4 @@ class GradForm : public CudaAttentionForm {
 
 } // namespace
 
-template <>
-const CudaForm &pp::getFormOf<CudaForm, KernelForm::AttentionGrad>() {
-  static const GradForm form;
-  return form;
-}
+PP_KERNEL_FORM(CudaForm, AttentionGrad, GradForm)

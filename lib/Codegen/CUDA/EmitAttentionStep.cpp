@@ -360,8 +360,4 @@ public:
 
 } // namespace
 
-template <>
-const CudaForm &pp::getFormOf<CudaForm, KernelForm::AttentionStep>() {
-  static const StepForm form;
-  return form;
-}
+PP_KERNEL_FORM(CudaForm, AttentionStep, StepForm)

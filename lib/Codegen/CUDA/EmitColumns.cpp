@@ -272,12 +272,6 @@ public:
 
 } // namespace
 
-template <> const CudaForm &pp::getFormOf<CudaForm, KernelForm::Columns>() {
-  static const ColumnsForm form;
-  return form;
-}
+PP_KERNEL_FORM(CudaForm, Columns, ColumnsForm)
 
-template <> const CudaForm &pp::getFormOf<CudaForm, KernelForm::Scatter>() {
-  static const ScatterForm form;
-  return form;
-}
+PP_KERNEL_FORM(CudaForm, Scatter, ScatterForm)

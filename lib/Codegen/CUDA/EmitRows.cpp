@@ -311,7 +311,4 @@ private:
 
 } // namespace
 
-template <> const CudaForm &pp::getFormOf<CudaForm, KernelForm::Rows>() {
-  static const RowsForm form;
-  return form;
-}
+PP_KERNEL_FORM(CudaForm, Rows, RowsForm)
