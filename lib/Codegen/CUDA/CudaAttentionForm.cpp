@@ -15,37 +15,35 @@ static int64_t getMostSharedBytes(KernelOp kernel) {
   return 163 * 1024;
 }
 
-/// `threads`: the parameters of the attribute.
-static LogicalResult setAttention(KernelOp kernel, int64_t queries,
-                                  int64_t keys,
-                                  std::array<int64_t, 4> threads) {
-  auto [count, perRow, each, shared] = threads;
-  if (int64_t most = getMostSharedBytes(kernel); shared > most)
-    return kernel.emitOpError("needs ")
-           << shared << " bytes of shared memory, of which a GPU's block has "
-           << most << "; use narrower heads";
-  auto makeTiles = [&](int64_t tiles) {
-    return TilesAttr::get(kernel.getContext(), tiles, queries,
-                          TileUnit::Queries, keys);
-  };
-  kernel.setTilesAttr(
-      makeTiles(*kernel.getFormOp().countTiles(makeTiles(/*tiles=*/1))));
-  kernel.setThreadsAttr(
-      ThreadsAttr::get(kernel.getContext(), count, perRow, each, shared));
-  return success();
-}
-
 LogicalResult CudaAttentionForm::plan(KernelOp kernel) const {
+  MLIRContext *context = kernel.getContext();
+  int64_t queries, keys;
+  ThreadsAttr threads;
   if (usesTensorCores(kernel)) {
     WarpTile tile = chooseWarpTile(kernel);
+    queries = tile.rows;
+    keys = tile.columns;
     // Four threads have a row of a product, each two neighbours.
-    return setAttention(kernel, tile.rows, tile.columns,
-                        {tile.getThreads(), 4, 2, tile.sharedBytes});
+    threads = ThreadsAttr::get(context, tile.getThreads(), /*perRow=*/4,
+                               /*each=*/2, tile.sharedBytes);
+  } else {
+    AttentionTile tile = chooseAttentionTile(kernel);
+    queries = tile.queries;
+    keys = tile.keys;
+    threads = ThreadsAttr::get(context, kAttentionThreads, kAttentionColumns,
+                               /*each=*/1, tile.sharedBytes);
   }
-  AttentionTile tile = chooseAttentionTile(kernel);
-  return setAttention(
-      kernel, tile.queries, tile.keys,
-      {kAttentionThreads, kAttentionColumns, 1, tile.sharedBytes});
+  if (int64_t most = getMostSharedBytes(kernel); threads.getShared() > most)
+    return kernel.emitOpError("needs ")
+           << threads.getShared()
+           << " bytes of shared memory, of which a GPU's block has " << most
+           << "; use narrower heads";
+  AttentionShape shape = getAttention(kernel).getAttentionShape();
+  kernel.setTilesAttr(TilesAttr::get(
+      context, shape.batch * shape.heads * countTiles(shape, queries, keys),
+      queries, TileUnit::Queries, keys));
+  kernel.setThreadsAttr(threads);
+  return success();
 }
 
 void CudaAttentionForm::emit(OpBuilder &builder, KernelOp kernel,

@@ -19,6 +19,9 @@ public:
             ValueRange buffers) const override;
 
 private:
+  /// Returns the tiles of a head, of so many queries and keys.
+  virtual int64_t countTiles(const AttentionShape &shape, int64_t queries,
+                             int64_t keys) const = 0;
   virtual void emitTile(AttentionThread &code) const = 0;
   virtual void emitTile(WarpAttention &code) const = 0;
 };

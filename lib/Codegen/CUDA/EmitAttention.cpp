@@ -145,6 +145,10 @@ void ForwardEmitter::emit() {
 namespace {
 
 class ForwardForm : public CudaAttentionForm {
+  int64_t countTiles(const AttentionShape &shape, int64_t queries,
+                     int64_t keys) const override {
+    return llvm::divideCeil(shape.queries, queries);
+  }
   void emitTile(AttentionThread &code) const override {
     ForwardEmitter(code, cast<AttentionOp>(code.op)).emit();
   }

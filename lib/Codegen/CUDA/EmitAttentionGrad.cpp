@@ -188,6 +188,11 @@ void GradEmitter::emit() {
 namespace {
 
 class GradForm : public CudaAttentionForm {
+  int64_t countTiles(const AttentionShape &shape, int64_t queries,
+                     int64_t keys) const override {
+    return llvm::divideCeil(shape.keys, keys) +
+           llvm::divideCeil(shape.queries, queries);
+  }
   void emitTile(AttentionThread &code) const override {
     GradEmitter(code, cast<AttentionGradOp>(code.op)).emit();
   }
