@@ -56,7 +56,7 @@ bool pp::isDecision(Operation *op) {
 }
 
 bool pp::isFree(Operation *op) {
-  return isa<ReshapeOp, TransposeOp, SliceOp, BroadcastOp, CheckpointOp>(op) ||
+  return isa<ViewOpInterface, CheckpointOp>(op) ||
          op->hasTrait<OpTrait::ConstantLike>();
 }
 
@@ -162,44 +162,22 @@ public:
 
 } // namespace
 
-/// Returns the number of pairs of a query and a key that it sees.
-template <typename OpT> static double countPairs(OpT op) {
-  ArrayRef<int64_t> q = getShape(op.getQ());
-  double keys = getShape(op.getK())[2];
-  double seen = op.getCausal() ? (keys + 1) / 2 : keys;
-  return static_cast<double>(q[0] * q[1] * q[2]) * seen;
-}
-
-/// Returns the work of attention, which does not follow from its loops, as they
-/// are whole: the FLOPs of its matmuls, and operations on each score. Nothing
-/// for all other ops.
-static Work getWorkOfAttention(Operation *op) {
-  auto widthOf = [](Value x) { return static_cast<double>(getShape(x)[3]); };
-  double pairs = 0, widths = 0, perScore = 6;
-  MatmulWork matmul;
-  matmul.kind = MatmulWork::Attention;
-  if (auto forward = dyn_cast<AttentionOp>(op)) {
-    pairs = countPairs(forward);
-    widths = widthOf(forward.getQ()) + widthOf(forward.getV());
-  } else if (auto step = dyn_cast<AttentionStepOp>(op)) {
-    // At the last position.
-    ArrayRef<int64_t> cache = getShape(step.getKCache());
-    pairs = static_cast<double>(cache[0] * cache[1] * cache[2]);
-    widths = widthOf(step.getQ()) + widthOf(step.getV());
-  } else if (auto backward = dyn_cast<AttentionGradOp>(op)) {
-    pairs = countPairs(backward);
-    widths = 3 * widthOf(backward.getQ()) + 2 * widthOf(backward.getV());
-    perScore = 10;
-    matmul.kind = MatmulWork::AttentionGradient;
-  } else {
-    return {};
-  }
+/// Returns the work of an op that does not follow from its loops; nothing for
+/// most.
+static Work getWorkOfForm(Operation *op) {
+  auto formOp = dyn_cast<KernelFormOpInterface>(op);
+  FormWork form = formOp ? formOp.getFormWork() : FormWork();
   Work work;
+  if (form.flops == 0)
+    return work;
+  MatmulWork matmul;
+  matmul.kind =
+      form.isGradient ? MatmulWork::AttentionGradient : MatmulWork::Attention;
   matmul.type = getRateType(op->getResult(0));
-  matmul.flops = 2 * pairs * widths;
+  matmul.flops = form.flops;
   work.addMatmul(matmul);
-  work.elements = perScore * pairs;
-  work.ofType[static_cast<size_t>(matmul.type)].scores = work.elements;
+  work.elements = form.scores;
+  work.ofType[static_cast<size_t>(matmul.type)].scores = form.scores;
   return work;
 }
 
@@ -241,7 +219,7 @@ static MatmulWork describeMatmul(Operation *op, const IterationSpace &space) {
 /// Returns the work of an op that is not a composite, or a model composite; no
 /// bytes.
 static Work getComputation(Operation *op, const IterationSpace &space) {
-  Work work = getWorkOfAttention(op);
+  Work work = getWorkOfForm(op);
   if (sumsProducts(op, space)) {
     work.addMatmul(describeMatmul(op, space));
     return work;
@@ -267,6 +245,8 @@ static Work getComputation(Operation *op, const IterationSpace &space) {
 
 Work pp::estimateWork(Operation *op) {
   Work work;
+  if (auto matmul = dyn_cast<GemmOp>(op))
+    return estimateGemmWork(matmul);
   auto interface = dyn_cast<IterationSpaceOpInterface>(op);
   if (!interface || isGiven(op))
     return work;
@@ -320,7 +300,7 @@ static double getBytesAccumulated(AccumulateOp sum) {
 int64_t pp::getMatmulFlops(KernelOp kernel) {
   double flops = 0;
   for (Operation &op : kernel.getBody().front())
-    flops += getWorkOfAttention(&op).flops;
+    flops += getWorkOfForm(&op).flops;
   return static_cast<int64_t>(flops);
 }
 

@@ -104,8 +104,6 @@ TaskTime TaskTimes::estimate(TaskOp task) const {
     onTensors.waitForOperands(op);
     if (auto launch = dyn_cast<LaunchOp>(op))
       clock.advance(ofKernel.lookup(launch.getKernelAttr().getAttr()));
-    else if (auto matmul = dyn_cast<GemmOp>(op))
-      clock.advance(estimateGemmWork(matmul).getTime(device));
     else if (auto begin = dyn_cast<BeginOp>(op))
       clock.start(listed[begin.getNumber()], clock.now());
     else if (auto finish = dyn_cast<FinishOp>(op))

@@ -25,7 +25,7 @@ public:
         StringAttr name = launch.getKernelAttr().getAttr();
         add(name.str(), ofKernel[name], runs);
       } else if (auto matmul = dyn_cast<GemmOp>(op)) {
-        add(matmul.makeName(), estimateGemmWork(matmul), runs);
+        add(matmul.makeName(), estimateWork(matmul), runs);
       }
     });
   }

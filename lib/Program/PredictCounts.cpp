@@ -3,6 +3,7 @@
 #include "ppopt/Program/PredictCounts.h"
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/MatmulDescriptors.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 using namespace mlir;
@@ -38,10 +39,7 @@ countTask(TaskOp task, const DenseMap<StringAttr, int64_t> &ofKernel,
     counts.bytesSent += predictSent(collective, mesh, task.getPlace());
   task.walk([&](Operation *op) {
     if (auto matmul = dyn_cast<GemmOp>(op)) {
-      int64_t flops = 2 * matmul.getM() * matmul.getN() * matmul.getK();
-      for (int64_t size : matmul.getBatch())
-        flops *= size;
-      counts.flops += flops;
+      counts.flops += describeMatmul(matmul).flops();
       ++counts.launches;
     } else if (auto launch = dyn_cast<LaunchOp>(op)) {
       counts.flops += ofKernel.lookup(launch.getKernelAttr().getAttr());

@@ -6,10 +6,10 @@
 #include "GenerationProgram.h"
 
 #include "ppopt/Analysis/Cost.h"
-#include "ppopt/Analysis/MatmulDescriptors.h"
 #include "ppopt/Analysis/Shardings.h"
 #include "ppopt/Analysis/StepCopies.h"
 #include "ppopt/Config.h"
+#include "ppopt/Dialect/PP/MatmulDescriptors.h"
 #include "ppopt/Dialect/PP/Origin.h"
 #include "ppopt/Dialect/PP/PersistentBuffers.h"
 #include "ppopt/Dialect/PP/Shapes.h"

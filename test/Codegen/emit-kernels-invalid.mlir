@@ -18,7 +18,7 @@ pp.kernel @scatter(%dy: tensor<4x8xf32>, %ids: tensor<4xi32>, %key: tensor<15xi6
 
 // -----
 
-// expected-error @below {{'pp.kernel' op has no tiles, or a reduction without lanes; run --pp-plan-kernels first}}
+// expected-error @below {{'pp.kernel' op has no tiles; run --pp-plan-kernels first}}
 pp.kernel @no_tiles(%x: tensor<4x8xf32>) -> (tensor<4x8xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 4x8>} {
   %0 = pp.relu %x : tensor<4x8xf32>
   pp.return %0 : tensor<4x8xf32>
@@ -26,7 +26,7 @@ pp.kernel @no_tiles(%x: tensor<4x8xf32>) -> (tensor<4x8xf32> {pp.sweep = 0 : i64
 
 // -----
 
-// expected-error @below {{'pp.kernel' op has no tiles, or a reduction without lanes; run --pp-plan-kernels first}}
+// expected-error @below {{'pp.kernel' op has a reduction without lanes; run --pp-plan-kernels first}}
 pp.kernel @no_lanes(%x: tensor<4x8xf32>) -> tensor<4xf32> attributes {form = #pp.form<rows 4x8>, tiles = #pp.tiles<4 of 1 rows>} {
   %0 = pp.reduce sum %x [1] {pp.sweep = 0 : i64} : tensor<4x8xf32>
   pp.return %0 : tensor<4xf32>

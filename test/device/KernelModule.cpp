@@ -7,7 +7,7 @@
 
 #include "KernelModule.h"
 
-#include "ppopt/Analysis/MatmulDescriptors.h"
+#include "ppopt/Dialect/PP/MatmulDescriptors.h"
 #include "ppopt/Dialect/PP/RandomKey.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Driver/Compile.h"

@@ -35,24 +35,23 @@ struct PlanKernels : PassWrapper<PlanKernels, OperationPass<ModuleOp>> {
                             /*block=*/0);
     };
     ArrayRef<int64_t> sizes = form.getSizes();
-    switch (form.getKind()) {
-    case KernelForm::Rows:
-      return make(form.getRows(), 1, TileUnit::Rows);
-    case KernelForm::Columns:
-      for (auto reduce : kernel.getBody().getOps<ReduceOp>())
-        return make(cast<RankedTensorType>(reduce.getType()).getNumElements() /
-                        form.getColumns(),
-                    form.getColumns(), TileUnit::Columns);
-      [[fallthrough]];
-    case KernelForm::Scatter:
-      return make(1, form.getColumns(), TileUnit::Columns);
-    case KernelForm::Attention:
-      return make(sizes[0] * sizes[1], sizes[2], TileUnit::Queries);
-    case KernelForm::AttentionStep:
-    case KernelForm::AttentionGrad:
-      return make(sizes[0] * sizes[1], 1, TileUnit::Heads);
+    if (KernelFormOpInterface op = kernel.getFormOp()) {
+      int64_t queries = sizes.size() > 2 ? sizes[2] : 1;
+      std::pair<int64_t, TileUnit> choices[] = {
+          {1, TileUnit::Heads},
+          {queries, TileUnit::Queries},
+          {sizes.back(), TileUnit::Columns}};
+      for (auto [size, unit] : choices)
+        if (auto count = op.countTiles(make(1, size, unit)))
+          return make(*count, size, unit);
+      llvm_unreachable("every form has tiles of one of these units");
     }
-    llvm_unreachable("every form has tiles");
+    if (form.getKind() == KernelForm::Rows)
+      return make(form.getRows(), 1, TileUnit::Rows);
+    ReduceOp reduce = *kernel.getBody().getOps<ReduceOp>().begin();
+    return make(cast<RankedTensorType>(reduce.getType()).getNumElements() /
+                    form.getColumns(),
+                form.getColumns(), TileUnit::Columns);
   }
 };
 

@@ -1,6 +1,6 @@
 //===- AttentionOperands.h - What a kernel of attention reads and writes --===//
 //
-// The body of such a kernel is views, an op for which isAttention is true, and
+// The body of such a kernel is views, an AttentionOpInterface, and
 // views: the first are folded into strides with which operands are read, the
 // second into those with which results are written.
 //
@@ -13,19 +13,8 @@
 
 namespace mlir::pp {
 
-/// The sizes of an attention: q [batch, heads, queries, queryWidth], k [batch,
-/// heads, keys, queryWidth], v [batch, heads, keys, valueWidth].
-struct AttentionShape {
-  /// `op`: one for which isAttention is true.
-  explicit AttentionShape(Operation *op);
-
-  int64_t batch, heads, queries, keys, queryWidth, valueWidth;
-  bool isCausal;
-  double scale; ///< of scores
-};
-
 /// Returns the attention of a kernel.
-Operation *getAttention(KernelOp kernel);
+AttentionOpInterface getAttention(KernelOp kernel);
 
 /// Returns the layout of an operand or a result of the kernel's attention in
 /// the buffer that `base` stands for.

@@ -19,8 +19,9 @@ void setPitch(OpResult result, Pitch pitch);
 /// through what keeps rows, and through results in place.
 Pitch getPitch(Value value);
 
-/// Returns whether a reshape keeps rows: the columns are the same.
-bool keepsRows(ReshapeOp op);
+/// Returns whether an op is a reshape that keeps rows: the columns are the
+/// same.
+bool keepsRows(Operation *op);
 
 } // namespace mlir::pp
 

@@ -12,14 +12,16 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-AttentionCode::AttentionCode(OpBuilder &builder, Operation *op, KernelOp kernel,
+AttentionCode::AttentionCode(OpBuilder &builder, KernelOp kernel,
                              ValueRange buffers, int64_t vectorBytes)
-    : BlockCode(builder, op->getLoc(),
-                getStatisticsType(getElementTypeOrSelf(op->getOperand(0))),
+    : BlockCode(builder, getAttention(kernel).getLoc(),
+                getStatisticsType(
+                    getElementTypeOrSelf(getAttention(kernel)->getOperand(0))),
                 vectorBytes),
-      AttentionShape(op), tiles(kernel.getTilesAttr()),
-      unit(type.isF64() ? 1 : std::log(2.0)), op(op), kernel(kernel),
-      buffers(buffers) {}
+      AttentionShape(getAttention(kernel).getAttentionShape()),
+      op(getAttention(kernel)), tiles(kernel.getTilesAttr()),
+      unit(type.isF64() ? 1 : std::log(2.0)), kernel(kernel), buffers(buffers) {
+}
 
 PackedMatrix AttentionCode::allocate(int64_t rows, int64_t columns) {
   OpBuilder::InsertionGuard guard(builder);
@@ -112,16 +114,35 @@ Value AttentionCode::exp(Value x) {
                       : exp2(x);
 }
 
-void pp::emitAttention(OpBuilder &builder, KernelOp kernel, ValueRange buffers,
-                       int64_t vectorBytes, Value begin, Value end) {
-  Operation *op = getAttention(kernel);
-  AttentionCode code(builder, op, kernel, buffers, vectorBytes);
-  switch (kernel.getFormAttr().getKind()) {
-  case KernelForm::AttentionStep:
-    return emitAttentionStep(code, cast<AttentionStepOp>(op), begin, end);
-  case KernelForm::AttentionGrad:
-    return emitAttentionBackward(code, cast<AttentionGradOp>(op), begin, end);
-  default:
-    return emitAttentionForward(code, cast<AttentionOp>(op), begin, end);
-  }
+//===----------------------------------------------------------------------===//
+// Forms
+//===----------------------------------------------------------------------===//
+
+TilesAttr CpuAttentionForm::plan(KernelOp kernel, int64_t vectorBytes) const {
+  return planTiles(AttentionPlanner(kernel, vectorBytes));
+}
+
+LogicalResult CpuAttentionForm::check(KernelOp kernel,
+                                      int64_t vectorBytes) const {
+  Type type = getStatisticsType(
+      getElementTypeOrSelf(getAttention(kernel)->getOperand(0)));
+  int64_t width = vectorBytes * 8 / type.getIntOrFloatBitWidth();
+  TilesAttr tiles = kernel.getTilesAttr();
+  bool isOfQueries = tiles.getUnit() == TileUnit::Queries;
+  if (isOfQueries && tiles.getSize() % kStripRows != 0)
+    return kernel.emitOpError("has tiles of ")
+           << tiles.getSize() << " queries, not a multiple of " << kStripRows;
+  if (tiles.getBlock() == 0 || tiles.getBlock() % width != 0)
+    return kernel.emitOpError("has blocks of ")
+           << tiles.getBlock() << " keys, not a multiple of the " << width
+           << " elements of a vector; plan and emit kernels with the same "
+              "vector-bytes";
+  return success();
+}
+
+void CpuAttentionForm::emit(OpBuilder &builder, KernelOp kernel,
+                            ValueRange buffers, int64_t vectorBytes,
+                            Value begin, Value end) const {
+  AttentionCode code(builder, kernel, buffers, vectorBytes);
+  emitTiles(code, begin, end);
 }

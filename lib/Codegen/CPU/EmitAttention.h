@@ -5,25 +5,18 @@
 
 #include "AttentionBlocks.h"
 #include "BlockCode.h"
-#include "ppopt/Codegen/ViewFolding.h"
-
-#include "ppopt/Analysis/Thresholds.h"
+#include "CpuForm.h"
 
 namespace mlir::pp {
-
-/// Emits the code of tiles [begin, end) of a kernel of attention: its body is
-/// views, an op for which isAttention is true, and views. `buffers`: pointers
-/// for the kernel's arguments, then for its results.
-void emitAttention(OpBuilder &builder, KernelOp kernel, ValueRange buffers,
-                   int64_t vectorBytes, Value begin, Value end);
 
 /// The part shared by forward and backward: addresses of operands and results,
 /// and scratch memory.
 class AttentionCode : public BlockCode, public AttentionShape {
 public:
-  AttentionCode(OpBuilder &builder, Operation *op, KernelOp kernel,
-                ValueRange buffers, int64_t vectorBytes);
+  AttentionCode(OpBuilder &builder, KernelOp kernel, ValueRange buffers,
+                int64_t vectorBytes);
 
+  Operation *op;
   TilesAttr tiles;
   /// The unit of scores: a score of one means a factor of e^unit in
   /// probability. f32 uses powers of 2.
@@ -60,17 +53,25 @@ private:
   Value addressOf(Value value, Value row, Layout &layout);
   Value getBuffer(const Layout &layout);
 
-  Operation *op;
   KernelOp kernel;
   SmallVector<Value> buffers;
 };
 
-void emitAttentionForward(AttentionCode &code, AttentionOp op, Value begin,
-                          Value end);
-void emitAttentionBackward(AttentionCode &code, AttentionGradOp op, Value begin,
-                           Value end);
-void emitAttentionStep(AttentionCode &code, AttentionStepOp op, Value begin,
-                       Value end);
+/// A form of attention. The body of a kernel is views, an AttentionOpInterface,
+/// and views.
+class CpuAttentionForm : public CpuForm {
+public:
+  TilesAttr plan(KernelOp kernel, int64_t vectorBytes) const override;
+  LogicalResult check(KernelOp kernel, int64_t vectorBytes) const override;
+  void emit(OpBuilder &builder, KernelOp kernel, ValueRange buffers,
+            int64_t vectorBytes, Value begin, Value end) const override;
+
+private:
+  /// Returns tiles of queries or of heads, and blocks of keys, that fit into
+  /// scratch memory.
+  virtual TilesAttr planTiles(AttentionPlanner planner) const = 0;
+  virtual void emitTiles(AttentionCode &code, Value begin, Value end) const = 0;
+};
 
 } // namespace mlir::pp
 

@@ -18,6 +18,14 @@
 using namespace mlir;
 using namespace mlir::pp;
 
+/// Returns the bytes of scratch memory for blocks of `block` queries and keys;
+/// widths are those of packed rows.
+static int64_t getBytesOfBlocks(int64_t block, int64_t queryWidth,
+                                int64_t valueWidth, int64_t elementBytes) {
+  return (5 * queryWidth + 3 * valueWidth + 2 * block + 2) * block *
+         elementBytes;
+}
+
 namespace {
 
 class BackwardEmitter {
@@ -100,7 +108,7 @@ bool BackwardEmitter::fitsQueries() {
   int64_t width = c.pad(c.queryWidth), valueWidth = c.pad(c.valueWidth);
   int64_t others = (llvm::alignTo(c.queries, block) - block) *
                    (width + valueWidth + 2) * c.getElementBytes();
-  return getBytesOfGradBlocks(block, width, valueWidth, c.getElementBytes()) +
+  return getBytesOfBlocks(block, width, valueWidth, c.getElementBytes()) +
              others <=
          c.getScratchBytes();
 }
@@ -383,7 +391,24 @@ void BackwardEmitter::emit(Value begin, Value end) {
   });
 }
 
-void pp::emitAttentionBackward(AttentionCode &code, AttentionGradOp op,
-                               Value begin, Value end) {
-  BackwardEmitter(code, op).emit(begin, end);
+namespace {
+
+class BackwardForm : public CpuAttentionForm {
+  TilesAttr planTiles(AttentionPlanner planner) const override;
+
+  void emitTiles(AttentionCode &code, Value begin, Value end) const override {
+    BackwardEmitter(code, cast<AttentionGradOp>(code.op)).emit(begin, end);
+  }
+};
+
+} // namespace
+
+TilesAttr BackwardForm::planTiles(AttentionPlanner planner) const {
+  int64_t keys = planner.chooseKeys([&](int64_t count) {
+    return getBytesOfBlocks(count, planner.queryWidth, planner.valueWidth,
+                            planner.elementBytes);
+  });
+  return planner.makeTiles(planner.heads, 1, TileUnit::Heads, keys);
 }
+
+PP_KERNEL_FORM(CpuForm, AttentionGrad, BackwardForm)

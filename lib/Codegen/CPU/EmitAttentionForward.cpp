@@ -289,7 +289,38 @@ void ForwardEmitter::emit(Value begin, Value end) {
   });
 }
 
-void pp::emitAttentionForward(AttentionCode &code, AttentionOp op, Value begin,
-                              Value end) {
-  ForwardEmitter(code, op).emit(begin, end);
+namespace {
+
+class ForwardForm : public CpuAttentionForm {
+  TilesAttr planTiles(AttentionPlanner planner) const override;
+
+  void emitTiles(AttentionCode &code, Value begin, Value end) const override {
+    ForwardEmitter(code, cast<AttentionOp>(code.op)).emit(begin, end);
+  }
+};
+
+} // namespace
+
+TilesAttr ForwardForm::planTiles(AttentionPlanner planner) const {
+  auto ofKeys = [&](int64_t count) {
+    return (2 * planner.queryWidth + planner.valueWidth + kStripRows) * count *
+           planner.elementBytes;
+  };
+  auto ofRows = [&](int64_t count) {
+    return (planner.queryWidth + planner.valueWidth + 1 + planner.width) *
+           count * planner.elementBytes;
+  };
+  int64_t keys =
+      planner.chooseKeys([&](int64_t count) { return 2 * ofKeys(count); });
+  int64_t rows = llvm::alignTo(
+      std::min(planner.get(Threshold::AttentionRows), planner.shape.queries),
+      kStripRows);
+  while (rows > kStripRows &&
+         ofRows(rows) + ofKeys(keys) > planner.get(Threshold::ScratchBytes))
+    rows = llvm::alignTo(rows / 2, kStripRows);
+  return planner.makeTiles(planner.heads *
+                               llvm::divideCeil(planner.shape.queries, rows),
+                           rows, TileUnit::Queries, keys);
 }
+
+PP_KERNEL_FORM(CpuForm, Attention, ForwardForm)

@@ -183,7 +183,23 @@ void StepEmitter::emit(Value begin, Value end) {
   });
 }
 
-void pp::emitAttentionStep(AttentionCode &code, AttentionStepOp op, Value begin,
-                           Value end) {
-  StepEmitter(code, op).emit(begin, end);
+namespace {
+
+class StepForm : public CpuAttentionForm {
+  TilesAttr planTiles(AttentionPlanner planner) const override;
+
+  void emitTiles(AttentionCode &code, Value begin, Value end) const override {
+    StepEmitter(code, cast<AttentionStepOp>(code.op)).emit(begin, end);
+  }
+};
+
+} // namespace
+
+/// A longer context needs no more scratch memory.
+TilesAttr StepForm::planTiles(AttentionPlanner planner) const {
+  int64_t keys = planner.pad(
+      std::min(planner.shape.keys, planner.get(Threshold::StepKeys)));
+  return planner.makeTiles(planner.heads, 1, TileUnit::Heads, keys);
 }
+
+PP_KERNEL_FORM(CpuForm, AttentionStep, StepForm)

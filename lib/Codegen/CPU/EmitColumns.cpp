@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "EmitForms.h"
+#include "CpuForm.h"
 
+#include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/ColumnReductions.h"
+#include "ppopt/Codegen/KernelSpace.h"
 #include "ppopt/Codegen/RowLoops.h"
 #include "ppopt/Codegen/TableRows.h"
 
@@ -198,13 +200,61 @@ private:
   EmbeddingGradOp op;
 };
 
+//===----------------------------------------------------------------------===//
+// The forms
+//===----------------------------------------------------------------------===//
+
+/// Returns the number of columns of a tile of columns.
+int64_t getTileColumns(int64_t columns, int64_t most) {
+  // Loops of constant length become straight-line vector code.
+  for (int64_t quarters : {4, 3, 2, 1})
+    if (int64_t width = most * quarters / 4; width && columns % width == 0)
+      return width;
+  return std::min(columns, most);
+}
+
+/// Returns tiles of columns, for each of `others`: each element of what columns
+/// are reduced to, or of a table, is computed by one tile.
+TilesAttr planTiles(KernelOp kernel, int64_t others) {
+  int64_t columns = kernel.getFormAttr().getColumns();
+  int64_t size =
+      getTileColumns(columns, getThreshold(kernel, Threshold::ColumnTile));
+  return TilesAttr::get(kernel.getContext(),
+                        others * llvm::divideCeil(columns, size), size,
+                        TileUnit::Columns, /*block=*/0);
+}
+
+class ColumnsForm : public CpuForm {
+public:
+  TilesAttr plan(KernelOp kernel, int64_t vectorBytes) const override {
+    ReduceOp reduce = *kernel.getBody().getOps<ReduceOp>().begin();
+    return planTiles(kernel, getNumElements(reduce.getResult()) /
+                                 kernel.getFormAttr().getColumns());
+  }
+
+  void emit(OpBuilder &builder, KernelOp kernel, ValueRange buffers,
+            int64_t vectorBytes, Value begin, Value end) const override {
+    ElementPuller puller(builder, kernel, buffers);
+    ColumnEmitter(puller).emit(begin, end);
+  }
+};
+
+class ScatterForm : public CpuForm {
+public:
+  TilesAttr plan(KernelOp kernel, int64_t vectorBytes) const override {
+    return planTiles(kernel, /*others=*/1);
+  }
+
+  void emit(OpBuilder &builder, KernelOp kernel, ValueRange buffers,
+            int64_t vectorBytes, Value begin, Value end) const override {
+    ElementPuller puller(builder, kernel, buffers);
+    auto op = cast<EmbeddingGradOp>(kernel.getFormOp());
+    ScatterEmitter(puller, op).emit(begin, end);
+  }
+};
+
 } // namespace
 
-void pp::emitColumns(ElementPuller &puller, Value begin, Value end) {
-  ColumnEmitter(puller).emit(begin, end);
-}
+PP_KERNEL_FORM(CpuForm, Columns, ColumnsForm)
 
-void pp::emitScatter(ElementPuller &puller, Value begin, Value end) {
-  auto scatters = puller.kernel.getBody().front().getOps<EmbeddingGradOp>();
-  ScatterEmitter(puller, *scatters.begin()).emit(begin, end);
-}
+PP_KERNEL_FORM(CpuForm, Scatter, ScatterForm)

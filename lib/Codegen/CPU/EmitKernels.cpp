@@ -11,8 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "EmitAttention.h"
-#include "EmitForms.h"
+#include "CpuForm.h"
 
 #include "ppopt/Codegen/CPU/Passes.h"
 #include "ppopt/Codegen/KernelUses.h"
@@ -45,7 +44,6 @@ public:
 private:
   LLVM::LLVMFuncOp createFunction(const Twine &name, unsigned numPointers);
   void emitLoops(LLVM::LLVMFuncOp function);
-  void emitForm(ValueRange buffers, Value begin, Value end);
   void emitWrapper(LLVM::LLVMFuncOp function, LLVM::LLVMFuncOp loops);
   unsigned countBuffers() {
     return kernel.getNumArguments() + llvm::count(inplace, -1);
@@ -68,64 +66,18 @@ LLVM::LLVMFuncOp KernelEmitter::createFunction(const Twine &name,
   return LLVM::LLVMFuncOp::create(builder, kernel.getLoc(), name.str(), type);
 }
 
-static LogicalResult checkTilesOfAttention(KernelOp kernel,
-                                           int64_t vectorBytes) {
-  Type type = getStatisticsType(
-      getElementTypeOrSelf(getAttention(kernel)->getOperand(0)));
-  int64_t width = vectorBytes * 8 / type.getIntOrFloatBitWidth();
-  TilesAttr tiles = kernel.getTilesAttr();
-  bool isOfQueries = tiles.getUnit() == TileUnit::Queries;
-  if (isOfQueries && tiles.getSize() % kStripRows != 0)
-    return kernel.emitOpError("has tiles of ")
-           << tiles.getSize() << " queries, not a multiple of " << kStripRows;
-  if (tiles.getBlock() == 0 || tiles.getBlock() % width != 0)
-    return kernel.emitOpError("has blocks of ")
-           << tiles.getBlock() << " keys, not a multiple of the " << width
-           << " elements of a vector; plan and emit kernels with the same "
-              "vector-bytes";
-  return success();
-}
-
 /// Checks that what emitters follow is decided, and is what they can emit.
 static LogicalResult checkPlan(KernelOp kernel, int64_t vectorBytes) {
   TilesAttr tiles = kernel.getTilesAttr();
-  bool isPlanned = tiles != nullptr;
-  if (isPlanned && kernel.getFormAttr().getKind() == KernelForm::Rows)
-    for (auto reduce : kernel.getBody().getOps<ReduceOp>())
-      isPlanned &= kernel.getLanes(reduce).has_value();
-  if (!isPlanned)
-    return kernel.emitOpError("has no tiles, or a reduction without lanes; run "
-                              "--pp-plan-kernels first");
+  if (!tiles)
+    return kernel.emitOpError("has no tiles; run --pp-plan-kernels first");
   bool isWhole =
       tiles.getUnit() == TileUnit::Rows || tiles.getUnit() == TileUnit::Heads;
   if (isWhole && tiles.getSize() != 1)
     return kernel.emitOpError("has tiles of ")
            << tiles.getSize() << " " << stringifyTileUnit(tiles.getUnit())
            << "; on a CPU they are of one";
-  if (llvm::any_of(kernel.getBody().front(), isAttention))
-    return checkTilesOfAttention(kernel, vectorBytes);
-  return success();
-}
-
-void KernelEmitter::emitForm(ValueRange buffers, Value begin, Value end) {
-  switch (kernel.getFormAttr().getKind()) {
-  case KernelForm::Rows: {
-    ElementPuller puller(builder, kernel, buffers);
-    return emitRows(puller, begin, end);
-  }
-  case KernelForm::Columns: {
-    ElementPuller puller(builder, kernel, buffers);
-    return emitColumns(puller, begin, end);
-  }
-  case KernelForm::Scatter: {
-    ElementPuller puller(builder, kernel, buffers);
-    return emitScatter(puller, begin, end);
-  }
-  case KernelForm::Attention:
-  case KernelForm::AttentionStep:
-  case KernelForm::AttentionGrad:
-    return emitAttention(builder, kernel, buffers, vectorBytes, begin, end);
-  }
+  return findForm<CpuForm>(kernel).check(kernel, vectorBytes);
 }
 
 void KernelEmitter::emitLoops(LLVM::LLVMFuncOp function) {
@@ -152,7 +104,8 @@ void KernelEmitter::emitLoops(LLVM::LLVMFuncOp function) {
                                       arguments[arguments.size() - fromEnd]);
   };
   Value begin = bound(2), end = bound(1);
-  emitForm(buffers, begin, end);
+  findForm<CpuForm>(kernel).emit(builder, kernel, buffers, vectorBytes, begin,
+                                 end);
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 }
 

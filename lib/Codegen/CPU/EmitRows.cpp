@@ -9,8 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "EmitForms.h"
+#include "CpuForm.h"
 
+#include "ppopt/Analysis/Thresholds.h"
+#include "ppopt/Codegen/KernelSpace.h"
 #include "ppopt/Codegen/RowLoops.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -208,8 +210,64 @@ void RowEmitter::emit(Value begin, Value end) {
            [&](scf::ForOp, Value row) { emitRow(row); });
 }
 
+/// Returns a power of two: four registers of 64 bytes, or as many as divide the
+/// row.
+int64_t countLanes(KernelOp kernel, ReduceOp reduce) {
+  int64_t columns = kernel.getFormAttr().getColumns();
+  Type type = getStatisticsType(getElementTypeOrSelf(reduce.getX()));
+  int64_t lanes = getThreshold(kernel, Threshold::SumLanes);
+  if (lanes == 0)
+    lanes = std::max<int64_t>(1, 2048 / type.getIntOrFloatBitWidth());
+  lanes = llvm::bit_floor(uint64_t(std::min(lanes, columns)));
+  constexpr int64_t kFewest = 16, kShortRow = 8;
+  if (columns % lanes != 0 && columns < kShortRow * lanes)
+    for (int64_t fewer = lanes / 2; fewer >= kFewest; fewer /= 2)
+      if (columns % fewer == 0)
+        return fewer;
+  return lanes;
+}
+
+class RowsForm : public CpuForm {
+public:
+  TilesAttr plan(KernelOp kernel, int64_t vectorBytes) const override {
+    Block &body = kernel.getBody().front();
+    FormAttr form = kernel.getFormAttr();
+    for (auto reduce : body.getOps<ReduceOp>())
+      kernel.setLanes(reduce, countLanes(kernel, reduce));
+    int64_t size = getThreshold(kernel, Threshold::FlatTile);
+    bool isOneSweep =
+        body.getOps<ReduceOp>().empty() &&
+        llvm::all_of(body.getTerminator()->getOperands(),
+                     [&](Value value) { return kernel.isFull(value); });
+    auto makeTiles = [&](int64_t count, int64_t size, TileUnit unit) {
+      return TilesAttr::get(kernel.getContext(), count, size, unit,
+                            /*block=*/0);
+    };
+    if (isOneSweep && isFlatRange(kernel))
+      return makeTiles(llvm::divideCeil(form.getNumElements(), size), size,
+                       TileUnit::Elements);
+    if (isOneSweep && form.getColumns() > 2 * size)
+      return makeTiles(form.getRows() *
+                           llvm::divideCeil(form.getColumns(), size),
+                       size, TileUnit::Columns);
+    return makeTiles(form.getRows(), 1, TileUnit::Rows);
+  }
+
+  LogicalResult check(KernelOp kernel, int64_t vectorBytes) const override {
+    for (auto reduce : kernel.getBody().getOps<ReduceOp>())
+      if (!kernel.getLanes(reduce))
+        return kernel.emitOpError("has a reduction without lanes; run "
+                                  "--pp-plan-kernels first");
+    return success();
+  }
+
+  void emit(OpBuilder &builder, KernelOp kernel, ValueRange buffers,
+            int64_t vectorBytes, Value begin, Value end) const override {
+    ElementPuller puller(builder, kernel, buffers);
+    RowEmitter(puller).emit(begin, end);
+  }
+};
+
 } // namespace
 
-void pp::emitRows(ElementPuller &puller, Value begin, Value end) {
-  RowEmitter(puller).emit(begin, end);
-}
+PP_KERNEL_FORM(CpuForm, Rows, RowsForm)

@@ -10,8 +10,8 @@ using namespace mlir::pp;
 
 /// Places the matrices of a tile one after the other.
 static AttentionTile placeTile(KernelOp kernel, int64_t queries, int64_t keys) {
-  Operation *op = getAttention(kernel);
-  AttentionShape shape(op);
+  AttentionOpInterface op = getAttention(kernel);
+  AttentionShape shape = op.getAttentionShape();
   // Columns are read by all 16 threads of a row.
   int64_t queryWidth = llvm::alignTo(shape.queryWidth, kAttentionColumns);
   int64_t valueWidth = llvm::alignTo(shape.valueWidth, kAttentionColumns);
@@ -50,10 +50,10 @@ AttentionTile pp::chooseAttentionTile(KernelOp kernel) {
     return std::max<int64_t>(llvm::alignDown(size, kAttentionColumns),
                              kAttentionColumns);
   };
-  AttentionShape shape(getAttention(kernel));
+  AttentionShape shape = getAttention(kernel).getAttentionShape();
   int64_t queries = get(Threshold::GpuQueries, shape.queries);
   int64_t keys = get(Threshold::GpuKeys, shape.keys);
-  if (kernel.getFormAttr().getKind() == KernelForm::AttentionGrad)
+  if (kernel.getFormAttr().getKind() != KernelForm::Attention)
     queries = std::min(queries, std::max(keys, kAttentionColumns));
   while (true) {
     AttentionTile tile = placeTile(kernel, queries, keys);

@@ -16,7 +16,7 @@ using namespace mlir::pp;
 
 DeviceAttention::DeviceAttention(OpBuilder &builder, KernelOp kernel,
                                  ValueRange buffers)
-    : AttentionShape(getAttention(kernel)),
+    : AttentionShape(getAttention(kernel).getAttentionShape()),
       DeviceThread(builder, getAttention(kernel)->getLoc()), kernel(kernel),
       op(getAttention(kernel)),
       type(getStatisticsType(getElementTypeOrSelf(op->getOperand(0)))),

@@ -11,8 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttentionThread.h"
-#include "EmitForms.h"
+#include "CudaAttentionForm.h"
 
 #include <limits>
 
@@ -143,10 +142,21 @@ void ForwardEmitter::emit() {
   emitResults(fragments[0], fragments[1], fragments[2]);
 }
 
-void pp::emitAttention(OpBuilder &builder, KernelOp kernel,
-                       ValueRange buffers) {
-  AttentionThread code(builder, kernel, buffers);
-  if (auto forward = dyn_cast<AttentionOp>(code.op))
-    return ForwardEmitter(code, forward).emit();
-  emitAttentionGrad(code, cast<AttentionGradOp>(code.op));
-}
+namespace {
+
+class ForwardForm : public CudaAttentionForm {
+  int64_t countTiles(const AttentionShape &shape, int64_t queries,
+                     int64_t keys) const override {
+    return llvm::divideCeil(shape.queries, queries);
+  }
+  void emitTile(AttentionThread &code) const override {
+    ForwardEmitter(code, cast<AttentionOp>(code.op)).emit();
+  }
+  void emitTile(WarpAttention &code) const override {
+    emitWarpAttention(code, cast<AttentionOp>(code.op));
+  }
+};
+
+} // namespace
+
+PP_KERNEL_FORM(CudaForm, Attention, ForwardForm)

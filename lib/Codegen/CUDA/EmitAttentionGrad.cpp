@@ -11,8 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttentionThread.h"
-#include "EmitForms.h"
+#include "CudaAttentionForm.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -186,6 +185,22 @@ void GradEmitter::emit() {
   emitQueries(c.mul(part, c.tile.queries));
 }
 
-void pp::emitAttentionGrad(AttentionThread &code, AttentionGradOp op) {
-  GradEmitter(code, op).emit();
-}
+namespace {
+
+class GradForm : public CudaAttentionForm {
+  int64_t countTiles(const AttentionShape &shape, int64_t queries,
+                     int64_t keys) const override {
+    return llvm::divideCeil(shape.keys, keys) +
+           llvm::divideCeil(shape.queries, queries);
+  }
+  void emitTile(AttentionThread &code) const override {
+    GradEmitter(code, cast<AttentionGradOp>(code.op)).emit();
+  }
+  void emitTile(WarpAttention &code) const override {
+    emitWarpAttentionGrad(code, cast<AttentionGradOp>(code.op));
+  }
+};
+
+} // namespace
+
+PP_KERNEL_FORM(CudaForm, AttentionGrad, GradForm)

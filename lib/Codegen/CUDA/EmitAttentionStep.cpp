@@ -12,15 +12,18 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CudaForm.h"
 #include "DeviceAttention.h"
-#include "EmitForms.h"
 #include "Shuffle.h"
 
+#include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Dialect/PP/Shapes.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
 #include <limits>
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -298,7 +301,63 @@ void StepEmitter::emit() {
   });
 }
 
-void pp::emitAttentionStep(OpBuilder &builder, KernelOp kernel,
-                           ValueRange buffers) {
-  StepEmitter(builder, kernel, buffers).emit();
-}
+namespace {
+
+class StepForm : public CudaForm {
+public:
+  /// A block has a head. A row of a cache is shared by few threads of a warp,
+  /// so that each loads neighbours; the others have other rows.
+  LogicalResult plan(KernelOp kernel) const override {
+    AttentionShape shape = getAttention(kernel).getAttentionShape();
+    int64_t each =
+        countEach(kernel, std::gcd(shape.queryWidth, shape.valueWidth));
+    int64_t width = std::max(shape.queryWidth, shape.valueWidth);
+    int64_t perRow = std::min<int64_t>(
+        llvm::PowerOf2Ceil(llvm::divideCeil(width, each)), kWarp);
+    // Rows that a thread takes at a time are in registers.
+    constexpr int64_t kMostKeys = 16, kMostColumns = 32;
+    int64_t keys = std::clamp<int64_t>(
+        kMostColumns / llvm::divideCeil(width, perRow), 1,
+        std::min(getThreshold(kernel, Threshold::GpuStepKeys), kMostKeys));
+    int64_t threads =
+        countThreads(kernel, perRow * llvm::divideCeil(shape.keys, keys), 2);
+    // Warps meet in shared memory; one needs none.
+    Type type = getStatisticsType(
+        getElementTypeOrSelf(getAttention(kernel)->getOperand(0)));
+    auto getShared = [&] {
+      return threads == kWarp ? 0
+                              : threads / kWarp * (2 + shape.valueWidth) *
+                                    getElementBytes(type);
+    };
+    while (getShared() > getThreshold(kernel, Threshold::GpuSharedBytes))
+      threads /= 2;
+    kernel.setTilesAttr(
+        TilesAttr::get(kernel.getContext(), shape.batch * shape.heads,
+                       /*size=*/1, TileUnit::Heads, threads / perRow * keys));
+    kernel.setThreadsAttr(ThreadsAttr::get(kernel.getContext(), threads, perRow,
+                                           each, getShared()));
+    return success();
+  }
+
+  LogicalResult check(KernelOp kernel) const override {
+    ThreadsAttr threads = kernel.getThreadsAttr();
+    int64_t groups = threads.getCount() / threads.getPerRow();
+    int64_t keys = kernel.getTilesAttr().getBlock();
+    if (keys == 0 || keys % groups != 0)
+      return kernel.emitOpError("has blocks of ")
+             << keys << " keys, not a multiple of the " << groups
+             << " that its threads have at a time";
+    return success();
+  }
+
+  int64_t getResidentThreads() const override { return kResidentSummers; }
+
+  void emit(OpBuilder &builder, KernelOp kernel,
+            ValueRange buffers) const override {
+    StepEmitter(builder, kernel, buffers).emit();
+  }
+};
+
+} // namespace
+
+PP_KERNEL_FORM(CudaForm, AttentionStep, StepForm)

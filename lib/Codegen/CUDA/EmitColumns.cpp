@@ -9,8 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "EmitForms.h"
+#include "CudaForm.h"
+#include "Shuffle.h"
+#include "ThreadCode.h"
 
+#include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/ColumnReductions.h"
 #include "ppopt/Codegen/RowLoops.h"
 #include "ppopt/Codegen/TableRows.h"
@@ -206,16 +209,69 @@ private:
   int64_t columns, tableRows;
 };
 
+//===----------------------------------------------------------------------===//
+// The forms
+//===----------------------------------------------------------------------===//
+
+class ColumnsForm : public CudaForm {
+public:
+  /// A block has few columns, a sector of memory wide, so that many blocks
+  /// share the rows; a thread has every n-th row of a column.
+  LogicalResult plan(KernelOp kernel) const override {
+    int64_t columns = kernel.getFormAttr().getColumns(), kept = 1;
+    for (auto reduce : kernel.getBody().front().getOps<ReduceOp>())
+      kept = getNumElements(reduce.getResult()) / columns;
+    int64_t perRow = std::min<int64_t>(
+        {static_cast<int64_t>(llvm::bit_floor(
+             uint64_t(getThreshold(kernel, Threshold::GpuColumns)))),
+         static_cast<int64_t>(llvm::PowerOf2Ceil(columns)), kWarp});
+    constexpr int64_t kFewestRows = 4; // of a thread
+    int64_t rows = kernel.getFormAttr().getRows() / kept;
+    int64_t threads =
+        countThreads(kernel, perRow * llvm::divideCeil(rows, kFewestRows), 2);
+    setTiles(kernel, kept * llvm::divideCeil(columns, perRow), perRow,
+             TileUnit::Columns, threads, perRow, /*each=*/1);
+    return success();
+  }
+
+  void emit(OpBuilder &builder, KernelOp kernel,
+            ValueRange buffers) const override {
+    ElementPuller puller(builder, kernel, buffers);
+    ThreadCode code(puller);
+    ColumnEmitter(puller, code, getColumn(puller, code)).emit();
+  }
+};
+
+class ScatterForm : public CudaForm {
+public:
+  /// A thread adds to one column of some rows of the table, and skips the ids
+  /// of other rows.
+  LogicalResult plan(KernelOp kernel) const override {
+    int64_t columns = kernel.getFormAttr().getColumns();
+    int64_t threads = countThreads(kernel, columns);
+    int64_t tableRows = getShape(kernel.getFormOp()->getResult(0)).front();
+    int64_t block =
+        std::min(tableRows, getThreshold(kernel, Threshold::GpuTableRows));
+    setTiles(kernel,
+             llvm::divideCeil(columns, threads) *
+                 llvm::divideCeil(tableRows, block),
+             threads, TileUnit::Columns, threads, threads, /*each=*/1, block);
+    return success();
+  }
+
+  void emit(OpBuilder &builder, KernelOp kernel,
+            ValueRange buffers) const override {
+    ElementPuller puller(builder, kernel, buffers);
+    ThreadCode code(puller);
+    auto op = cast<EmbeddingGradOp>(kernel.getFormOp());
+    ColumnTile tile = getColumn(puller, code);
+    code.emitIf(tile.isInside,
+                [&] { ScatterEmitter(puller, code, op).emit(tile); });
+  }
+};
+
 } // namespace
 
-void pp::emitColumns(ElementPuller &puller, ThreadCode &code) {
-  ColumnEmitter(puller, code, getColumn(puller, code)).emit();
-}
+PP_KERNEL_FORM(CudaForm, Columns, ColumnsForm)
 
-void pp::emitScatter(ElementPuller &puller, ThreadCode &code) {
-  auto scatters = puller.kernel.getBody().front().getOps<EmbeddingGradOp>();
-  ColumnTile tile = getColumn(puller, code);
-  code.emitIf(tile.isInside, [&] {
-    ScatterEmitter(puller, code, *scatters.begin()).emit(tile);
-  });
-}
+PP_KERNEL_FORM(CudaForm, Scatter, ScatterForm)

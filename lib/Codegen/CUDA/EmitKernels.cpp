@@ -11,9 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CudaForm.h"
 #include "DeviceModules.h"
-#include "EmitForms.h"
-#include "WarpTile.h"
 
 #include "ppopt/Codegen/CUDA/Passes.h"
 #include "ppopt/Codegen/KernelUses.h"
@@ -34,27 +33,10 @@ using namespace mlir::pp;
 
 /// Checks that what emitters follow is decided.
 static LogicalResult checkPlan(KernelOp kernel) {
-  bool isPlanned = kernel.getTilesAttr() && kernel.getThreadsAttr();
-  if (isPlanned && kernel.getFormAttr().getKind() == KernelForm::Rows) {
-    ThreadsAttr threads = kernel.getThreadsAttr();
-    for (auto reduce : kernel.getBody().getOps<ReduceOp>())
-      isPlanned &=
-          kernel.getLanes(reduce) == threads.getPerRow() * threads.getEach();
-  }
-  if (!isPlanned)
-    return kernel.emitOpError("has no tiles or threads, or a reduction whose "
-                              "lanes are not those of the threads of a row; "
-                              "run --pp-plan-cuda-kernels first");
-  if (kernel.getFormAttr().getKind() == KernelForm::AttentionStep) {
-    ThreadsAttr threads = kernel.getThreadsAttr();
-    int64_t groups = threads.getCount() / threads.getPerRow();
-    int64_t keys = kernel.getTilesAttr().getBlock();
-    if (keys == 0 || keys % groups != 0)
-      return kernel.emitOpError("has blocks of ")
-             << keys << " keys, not a multiple of the " << groups
-             << " that its threads have at a time";
-  }
-  return success();
+  if (!kernel.getTilesAttr() || !kernel.getThreadsAttr())
+    return kernel.emitOpError("has no tiles or threads; run "
+                              "--pp-plan-cuda-kernels first");
+  return findForm<CudaForm>(kernel).check(kernel);
 }
 
 /// Returns whether all offsets into a kernel's buffers are below 2^31.
@@ -150,40 +132,16 @@ private:
         table.erase();
   }
 
-  static void emitForm(OpBuilder &builder, KernelOp kernel,
-                       ValueRange buffers) {
-    KernelForm form = kernel.getFormAttr().getKind();
-    if (form == KernelForm::Attention || form == KernelForm::AttentionGrad)
-      return usesTensorCores(kernel)
-                 ? emitWarpAttention(builder, kernel, buffers)
-                 : emitAttention(builder, kernel, buffers);
-    if (form == KernelForm::AttentionStep)
-      return emitAttentionStep(builder, kernel, buffers);
-    ElementPuller puller(builder, kernel, buffers);
-    ThreadCode code(puller);
-    switch (form) {
-    case KernelForm::Rows:
-      return emitRows(puller, code);
-    case KernelForm::Columns:
-      return emitColumns(puller, code);
-    case KernelForm::Scatter:
-      return emitScatter(puller, code);
-    default:
-      llvm_unreachable("pp-plan-cuda-kernels refuses other forms");
-    }
-  }
-
   LLVM::LLVMFuncOp emit(OpBuilder &builder, ModuleOp module, KernelOp kernel,
                         const KernelUse &use) {
     Location loc = kernel.getLoc();
     unsigned numArguments = kernel.getNumArguments();
     unsigned pointers = numArguments + kernel.getNumResults();
-    LLVM::LLVMFuncOp function = addKernel(
-        builder, module, loc, kernel.getSymName(),
-        kernel.getThreadsAttr().getCount(),
-        llvm::any_of(kernel.getBody().front(), isAttention) ? kResidentSummers
-                                                            : kResidentThreads,
-        pointers);
+    const CudaForm &form = findForm<CudaForm>(kernel);
+    LLVM::LLVMFuncOp function =
+        addKernel(builder, module, loc, kernel.getSymName(),
+                  kernel.getThreadsAttr().getCount(), form.getResidentThreads(),
+                  pointers);
     for (unsigned i = 0; i < pointers; ++i)
       function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
                           builder.getI64IntegerAttr(use.alignments[i]));
@@ -191,7 +149,7 @@ private:
     for (auto [i, argument] : llvm::enumerate(use.inplace))
       if (argument >= 0)
         buffers[numArguments + i] = buffers[argument];
-    emitForm(builder, kernel, buffers);
+    form.emit(builder, kernel, buffers);
     LLVM::ReturnOp::create(builder, loc, ValueRange());
     return function;
   }

@@ -12,9 +12,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "EmitForms.h"
+#include "CudaForm.h"
+#include "Shuffle.h"
+#include "ThreadCode.h"
+#include "VectorAccess.h"
 
+#include "ppopt/Analysis/Thresholds.h"
+#include "ppopt/Codegen/KernelSpace.h"
 #include "ppopt/Codegen/RowLoops.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -214,8 +220,95 @@ void RowEmitter::emit() {
   emitRows();
 }
 
+class RowsForm : public CudaForm {
+public:
+  LogicalResult plan(KernelOp kernel) const override {
+    Block &body = kernel.getBody().front();
+    FormAttr form = kernel.getFormAttr();
+    int64_t columns = form.getColumns(), rows = form.getRows();
+    bool isOneSweep =
+        body.getOps<ReduceOp>().empty() &&
+        llvm::all_of(body.getTerminator()->getOperands(),
+                     [&](Value value) { return kernel.isFull(value); });
+    if (isOneSweep && !kernel.hasPitch() && isFlatRange(kernel))
+      return planFlat(kernel);
+    int64_t each = countEachOfRow(kernel);
+    bool isShort = columns <= getThreshold(kernel, Threshold::GpuWarpColumns);
+    int64_t work = llvm::divideCeil(columns, each);
+    if (isOneSweep && !isShort) {
+      // Parts of long rows need not wait for each other.
+      int64_t threads = countThreads(kernel, work);
+      setTiles(kernel, rows * llvm::divideCeil(columns, threads * each),
+               threads * each, TileUnit::Columns, threads, threads, each);
+      return success();
+    }
+    int64_t perRow = isShort
+                         ? std::min<int64_t>(llvm::PowerOf2Ceil(work), kWarp)
+                         : countThreads(kernel, work);
+    int64_t threads = isShort ? countThreads(kernel, rows * perRow) : perRow;
+    for (auto reduce : body.getOps<ReduceOp>())
+      kernel.setLanes(reduce, perRow * each);
+    setTiles(kernel, llvm::divideCeil(rows, threads / perRow), threads / perRow,
+             TileUnit::Rows, threads, perRow, each);
+    return success();
+  }
+
+  LogicalResult check(KernelOp kernel) const override {
+    ThreadsAttr threads = kernel.getThreadsAttr();
+    for (auto reduce : kernel.getBody().getOps<ReduceOp>())
+      if (kernel.getLanes(reduce) != threads.getPerRow() * threads.getEach())
+        return kernel.emitOpError("has a reduction whose lanes are not those "
+                                  "of the threads of a row; run "
+                                  "--pp-plan-cuda-kernels first");
+    return success();
+  }
+
+  void emit(OpBuilder &builder, KernelOp kernel,
+            ValueRange buffers) const override {
+    ElementPuller puller(builder, kernel, buffers);
+    ThreadCode code(puller);
+    RowEmitter(puller, code).emit();
+  }
+
+private:
+  /// Of long rows, most are padded, and the last of their elements are fewer.
+  /// The order of a sum must not depend on whether they are, so it is the same
+  /// for all.
+  static int64_t countEachOfRow(KernelOp kernel) {
+    int64_t columns = kernel.getFormAttr().getColumns();
+    bool isLong = columns >= getThreshold(kernel, Threshold::GpuPitchColumns);
+    bool hasReductions = !kernel.getBody().front().getOps<ReduceOp>().empty();
+    if ((isLong && hasReductions) || hasAlignedRows(kernel))
+      return getMostEach(kernel);
+    return countEach(kernel, columns);
+  }
+
+  /// Returns whether a kernel has padded rows, and none that begin between
+  /// vectors.
+  static bool hasAlignedRows(KernelOp kernel) {
+    Block &body = kernel.getBody().front();
+    SmallVector<Value> values(body.getArguments());
+    llvm::append_range(values, body.getTerminator()->getOperands());
+    for (auto [i, value] : llvm::enumerate(values)) {
+      int64_t element = getElementBytes(getElementTypeOrSelf(value));
+      int64_t row = kernel.getFormAttr().getColumns() * element;
+      if (kernel.isFull(value) && !kernel.getPitch(i) &&
+          row % kVectorBytes != 0)
+        return false;
+    }
+    return kernel.hasPitch();
+  }
+
+  static LogicalResult planFlat(KernelOp kernel) {
+    int64_t elements = kernel.getFormAttr().getNumElements();
+    int64_t each = countEach(kernel, elements);
+    int64_t threads = countThreads(kernel, elements / each);
+    setTiles(kernel, llvm::divideCeil(elements, threads * each), threads * each,
+             TileUnit::Elements, threads, threads, each);
+    return success();
+  }
+};
+
 } // namespace
 
-void pp::emitRows(ElementPuller &puller, ThreadCode &code) {
-  RowEmitter(puller, code).emit();
-}
+PP_KERNEL_FORM(CudaForm, Rows, RowsForm)

@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "EmitForms.h"
 #include "WarpAttention.h"
 
 #include <limits>
@@ -167,10 +166,6 @@ void WarpForwardEmitter::emit() {
   emitResults(state);
 }
 
-void pp::emitWarpAttention(OpBuilder &builder, KernelOp kernel,
-                           ValueRange buffers) {
-  WarpAttention code(builder, kernel, buffers);
-  if (auto forward = dyn_cast<AttentionOp>(code.op))
-    return WarpForwardEmitter(code, forward).emit();
-  emitWarpAttentionGrad(code, cast<AttentionGradOp>(code.op));
+void pp::emitWarpAttention(WarpAttention &code, AttentionOp op) {
+  WarpForwardEmitter(code, op).emit();
 }

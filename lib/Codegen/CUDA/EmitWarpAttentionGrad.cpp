@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "EmitForms.h"
 #include "WarpAttention.h"
 
 using namespace mlir;

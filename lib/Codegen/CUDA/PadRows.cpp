@@ -51,19 +51,10 @@ static bool takesPitch(KernelOp kernel, Value value) {
   ArrayRef<int64_t> shape = getShape(value);
   bool isResult = !isa<BlockArgument>(value);
   bool hasColumns = getColumnCount(shape) == form.getColumns();
-  switch (form.getKind()) {
-  case KernelForm::Rows:
-    if (isResult)
-      return kernel.isFull(value) && hasColumns;
-    break;
-  case KernelForm::Columns:
-  case KernelForm::Scatter:
-    if (isResult)
-      return false;
-    break;
-  default:
+  if (!kernel.takesPitches(isResult))
     return false;
-  }
+  if (isResult)
+    return kernel.isFull(value) && hasColumns;
   // What is neither full nor of row level is read at any index.
   int64_t elements = ShapedType::getNumElements(shape);
   return kernel.isFull(value) ? hasColumns : elements != form.getRows();
@@ -81,13 +72,13 @@ public:
 private:
   bool isWrittenByRows(OpResult result);
   bool areReadByRows(Value value);
-  bool collectMatmuls(Value value);
+  bool collectCalls(Value value);
   KernelOp getKernel(LaunchOp launch) {
     return symbols.lookup<KernelOp>(launch.getKernel());
   }
 
   SymbolTable &symbols;
-  SmallVector<MatmulOp> matmuls;
+  SmallVector<LibraryCallOpInterface> calls;
 };
 
 } // namespace
@@ -95,7 +86,7 @@ private:
 bool BufferUses::isWrittenByRows(OpResult result) {
   auto launch = dyn_cast<LaunchOp>(result.getOwner());
   if (!launch) {
-    matmuls.push_back(cast<MatmulOp>(result.getOwner()));
+    calls.push_back(cast<LibraryCallOpInterface>(result.getOwner()));
     return true;
   }
   KernelOp kernel = getKernel(launch);
@@ -103,30 +94,30 @@ bool BufferUses::isWrittenByRows(OpResult result) {
   return takesPitch(kernel, ret->getOperand(result.getResultNumber()));
 }
 
-/// Adds the matmuls that read a view; false if others do.
-bool BufferUses::collectMatmuls(Value value) {
+/// Adds the library's calls that read a view; false if others do.
+bool BufferUses::collectCalls(Value value) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    if (auto matmul = dyn_cast<MatmulOp>(user)) {
-      matmuls.push_back(matmul);
+    if (auto call = dyn_cast<LibraryCallOpInterface>(user)) {
+      calls.push_back(call);
       return true;
     }
-    return isView(user) && collectMatmuls(user->getResult(0));
+    return isView(user) && collectCalls(user->getResult(0));
   });
 }
 
 /// Returns whether all that read a value, also where it is overwritten in
-/// place, may do so with a pitch. Leaves matmuls to be checked.
+/// place, may do so with a pitch. Leaves calls to be checked.
 bool BufferUses::areReadByRows(Value value) {
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
-    if (auto reshape = dyn_cast<ReshapeOp>(user); reshape && keepsRows(reshape))
-      return areReadByRows(reshape.getResult());
-    if (auto matmul = dyn_cast<MatmulOp>(user)) {
-      matmuls.push_back(matmul);
+    if (keepsRows(user))
+      return areReadByRows(user->getResult(0));
+    if (auto call = dyn_cast<LibraryCallOpInterface>(user)) {
+      calls.push_back(call);
       return true;
     }
     if (isView(user))
-      return collectMatmuls(user->getResult(0));
+      return collectCalls(user->getResult(0));
     auto launch = dyn_cast<LaunchOp>(user);
     if (!launch)
       return false;
@@ -146,10 +137,11 @@ bool BufferUses::canPad(OpResult result, Pitch pitch) {
   if (!isWrittenByRows(result) || !areReadByRows(result))
     return false;
   setPitch(result, pitch);
-  bool isFolded = llvm::all_of(matmuls, [](MatmulOp matmul) {
+  bool isFolded = llvm::all_of(calls, [](LibraryCallOpInterface call) {
     Value failed;
-    return foldMatmul(
-               matmul, [](Operation *) { return false; }, failed)
+    return foldCall(
+               call, [](Operation *) { return false; }, /*accumulates=*/false,
+               failed)
         .has_value();
   });
   setPitch(result, std::nullopt);
@@ -165,7 +157,7 @@ struct PadRowsPass : pp::impl::PadRowsBase<PadRowsPass> {
         getThreshold(getOperation(), Threshold::GpuPitchColumns);
     (void)forEachTask(getOperation(), [&](TaskOp task) {
       for (Operation &op : task.getBody().front()) {
-        if (!isa<LaunchOp, MatmulOp>(op))
+        if (!isa<LaunchOp, LibraryCallOpInterface>(op))
           continue;
         for (OpResult result : op.getResults()) {
           if (isInPlace(result))

@@ -14,10 +14,10 @@
 #include "TensorCores.h"
 #include "VectorAccess.h"
 
-#include "ppopt/Analysis/MatmulDescriptors.h"
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/CUDA/Passes.h"
 #include "ppopt/Codegen/KernelUses.h"
+#include "ppopt/Dialect/PP/MatmulDescriptors.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/column_major.h"

@@ -93,6 +93,9 @@ private:
   Value lane, warpRow, group, pair;
 };
 
+void emitWarpAttention(WarpAttention &code, AttentionOp op);
+void emitWarpAttentionGrad(WarpAttention &code, AttentionGradOp op);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_LIB_CODEGEN_CUDA_WARPATTENTION_H

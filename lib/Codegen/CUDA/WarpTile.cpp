@@ -18,7 +18,7 @@ bool pp::usesTensorCores(KernelOp kernel) {
 
 static WarpTile placeTile(KernelOp kernel, int64_t rows, int64_t rowsOfWarp,
                           int64_t columns) {
-  AttentionShape shape(getAttention(kernel));
+  AttentionShape shape = getAttention(kernel).getAttentionShape();
   bool isForward = kernel.getFormAttr().getKind() == KernelForm::Attention;
   int64_t queryWidth = llvm::alignTo(shape.queryWidth, kProductDepth);
   int64_t valueWidth = llvm::alignTo(shape.valueWidth, kProductDepth);
@@ -47,7 +47,7 @@ static WarpTile placeTile(KernelOp kernel, int64_t rows, int64_t rowsOfWarp,
 }
 
 WarpTile pp::chooseWarpTile(KernelOp kernel) {
-  AttentionShape shape(getAttention(kernel));
+  AttentionShape shape = getAttention(kernel).getAttentionShape();
   bool isForward = kernel.getFormAttr().getKind() == KernelForm::Attention;
   int64_t most =
       isForward ? shape.queries : std::max(shape.queries, shape.keys);

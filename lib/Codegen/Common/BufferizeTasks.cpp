@@ -13,12 +13,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ppopt/Analysis/MatmulDescriptors.h"
 #include "ppopt/Codegen/ForEachTask.h"
 #include "ppopt/Codegen/PaddedRows.h"
 #include "ppopt/Codegen/Target.h"
 #include "ppopt/Codegen/TemporaryPlan.h"
 #include "ppopt/Codegen/ViewFolding.h"
+#include "ppopt/Dialect/PP/MatmulDescriptors.h"
 
 #include "ppopt/Codegen/Passes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
@@ -58,7 +58,7 @@ private:
   MemRefType getBufferType(Type tensor, Pitch pitch = std::nullopt) {
     return pp::getBufferType(cast<RankedTensorType>(tensor), pitch);
   }
-  void widenAccumulatedMatmuls();
+  void widenAccumulatedCalls();
   void findParts();
   Part getStorage(Value value) const;
   Value getRoot(Value value) const { return getStorage(value).whole; }
@@ -72,7 +72,7 @@ private:
   void convertLaunch(LaunchOp op);
   void convertBegin(BeginOp op);
   void release(BeginOp op);
-  LogicalResult convertMatmul(MatmulOp op);
+  LogicalResult convertCall(LibraryCallOpInterface op);
   Value getWorkspace(const ppopt::MatmulDescriptor &matmul, Location loc);
 
   TaskOp task;
@@ -97,15 +97,15 @@ private:
   int64_t tempBytes = 0, workspaceBytes = 0;
 };
 
-/// Computes a matmul that is accumulated in a wider type in that type: it is
+/// Computes a call that is accumulated in a wider type in that type: it is
 /// never rounded to its own.
-void TaskBufferizer::widenAccumulatedMatmuls() {
-  for (auto matmul : body.getOps<MatmulOp>()) {
-    AccumulateOp accumulate = getAccumulation(matmul, target);
+void TaskBufferizer::widenAccumulatedCalls() {
+  for (auto call : body.getOps<LibraryCallOpInterface>()) {
+    AccumulateOp accumulate = getAccumulation(call, target);
     if (!accumulate)
       continue;
     Type wide = getElementTypeOrSelf(accumulate.getAccumulator());
-    Value value = matmul.getResult();
+    Value value = call->getResult(0);
     while (value != accumulate.getResult()) {
       value.setType(cast<RankedTensorType>(value.getType()).clone(wide));
       Operation *user = *value.user_begin();
@@ -142,8 +142,8 @@ Part TaskBufferizer::getStorage(Value value) const {
     }
     Operation *op = at.getDefiningOp();
     if (isView(op)) {
-      if (auto slice = dyn_cast<SliceOp>(op))
-        storage.offset += getContiguousOffset(slice).value_or(0);
+      storage.offset +=
+          getContiguousOffset(cast<ViewOpInterface>(op)).value_or(0);
       storage.whole = op->getOperand(0);
     } else if (isa_and_nonnull<AccumulateOp, JoinOp, FinishOp>(op)) {
       storage.whole = op->getOperand(0); // completed in place
@@ -198,8 +198,8 @@ void TaskBufferizer::findUses() {
   }
   for (Operation &op : body) {
     AccumulateOp accumulation;
-    if (auto matmul = dyn_cast<MatmulOp>(op))
-      accumulation = getAccumulation(matmul, target);
+    if (auto call = dyn_cast<LibraryCallOpInterface>(op))
+      accumulation = getAccumulation(call, target);
     if (!accumulation && !isView(&op))
       for (Value result : op.getResults())
         firstWrites.insert({getRoot(result), position[&op]});
@@ -338,37 +338,28 @@ Value TaskBufferizer::getWorkspace(const ppopt::MatmulDescriptor &matmul,
   return temp;
 }
 
-LogicalResult TaskBufferizer::convertMatmul(MatmulOp op) {
+LogicalResult TaskBufferizer::convertCall(LibraryCallOpInterface op) {
   Value failed;
+  AccumulateOp accumulate = getAccumulation(op, target);
   // Everything still without memory is folded.
-  std::optional<MatmulShape> shape =
-      foldMatmul(op, [](Operation *) { return false; }, failed);
-  if (!shape)
+  std::optional<FoldedCall> folded = foldCall(
+      op, [](Operation *) { return false; }, accumulate != nullptr, failed);
+  if (!folded)
     return op.emitOpError(
         "has an operand whose views do not fold into strides; "
         "run --pp-form-kernels first");
-  AccumulateOp accumulate = getAccumulation(op, target);
-  Value c = accumulate ? accumulate.getAccumulator() : op.getResult();
-  ppopt::MatmulDescriptor matmul;
-  matmul.type = getMatmulType(getElementTypeOrSelf(op.getLhs()));
-  matmul.cType = getMatmulType(getElementTypeOrSelf(op.getResult()));
-  matmul.accumulate = accumulate != nullptr;
-  matmul.m = shape->m;
-  matmul.n = shape->n;
-  matmul.k = shape->k;
-  matmul.batch = shape->batch;
-  matmul.a = shape->aStrides;
-  matmul.b = shape->bStrides;
-  matmul.c = shape->cStrides;
-  if (std::string wrong = target.checkMatmul(matmul); !wrong.empty())
+  if (std::string wrong = target.checkMatmul(folded->call); !wrong.empty())
     return op.emitOpError("is a matmul that the library refuses: ") << wrong;
-  Location loc = op.getLoc();
-  Value a = getBuffer(shape->a.base), b = getBuffer(shape->b.base);
-  GemmOp::create(builder, loc, a, b, getBuffer(c), getWorkspace(matmul, loc),
-                 shape->m, shape->n, shape->k, shape->batch, shape->aStrides,
-                 shape->bStrides, shape->cStrides, shape->a.offset,
-                 shape->b.offset,
-                 /*c_offset=*/0, accumulate != nullptr, /*kernel=*/nullptr);
+  SmallVector<Value> operands;
+  SmallVector<int64_t> offsets;
+  for (const Layout &operand : folded->operands) {
+    operands.push_back(getBuffer(operand.base));
+    offsets.push_back(operand.offset);
+  }
+  Value result = getBuffer(accumulate ? Value(accumulate.getAccumulator())
+                                      : Value(op->getResult(0)));
+  op.createCall(builder, folded->call, operands, offsets, result,
+                getWorkspace(folded->call, op.getLoc()));
   return success();
 }
 
@@ -397,11 +388,11 @@ LogicalResult TaskBufferizer::convert(Operation &op) {
     convertLaunch(launch);
     return success();
   }
-  if (auto matmul = dyn_cast<MatmulOp>(op)) {
+  if (auto call = dyn_cast<LibraryCallOpInterface>(op)) {
     // Emitted where the accumulator is complete.
-    if (AccumulateOp accumulate = getAccumulation(matmul, target))
+    if (AccumulateOp accumulate = getAccumulation(call, target))
       builder.setInsertionPoint(accumulate);
-    return convertMatmul(matmul);
+    return convertCall(call);
   }
   if (auto begin = dyn_cast<BeginOp>(op)) {
     convertBegin(begin);
@@ -423,7 +414,7 @@ LogicalResult TaskBufferizer::convert(Operation &op) {
 LogicalResult TaskBufferizer::run() {
   if (llvm::any_of(task.getArgumentTypes(), llvm::IsaPred<MemRefType>))
     return task.emitOpError("has buffers already");
-  widenAccumulatedMatmuls();
+  widenAccumulatedCalls();
   findParts();
   convertSignature();
   SmallVector<Operation *> old;

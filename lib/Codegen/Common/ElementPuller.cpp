@@ -1,6 +1,7 @@
 //===- ElementPuller.cpp - Scalar code of a kernel's values ---------------===//
 
 #include "ppopt/Codegen/ElementPuller.h"
+#include "ppopt/Codegen/ViewFolding.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -284,11 +285,10 @@ Value ElementPuller::emit(Value value, ArrayRef<Value> index, bool isHere) {
   if (auto it = stored.find(value); it != stored.end() && isHere)
     return loadAt(kernel.getNumArguments() + it->second, value, index, isHere);
   Operation *op = value.getDefiningOp();
-  if (auto view = dyn_cast<ReshapeOp>(op); view && isHere)
+  if (isReshape(op) && isHere)
     // The same element under another shape.
-    if (getNumElements(view.getX()) == getNumElements(value))
-      if (auto source = getIndex(getShape(view.getX())))
-        return pullAt(view.getX(), *source);
+    if (auto source = getIndex(getShape(op->getOperand(0))))
+      return pullAt(op->getOperand(0), *source);
   Type type = getElementTypeOrSelf(value);
   SmallVector<Value, 4> rounded;
   Value scalar = cast<ElementOpInterface>(op).emitElement(

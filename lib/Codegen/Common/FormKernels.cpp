@@ -97,11 +97,6 @@ void TaskRewriter::placeAlone(const Cluster &cluster) {
 /// second use of a result, or a value that is tied to an argument that is read
 /// elsewhere.
 void TaskRewriter::copyWhatIsNotWritten() {
-  auto getBase = [](Value value) {
-    while (auto view = value.getDefiningOp<ReshapeOp>())
-      value = view.getX();
-    return value;
-  };
   /// Returns whether the op overwrites `argument` with its result, directly or
   /// not.
   auto isWrittenOver = [](Value value, Value argument) {
@@ -139,7 +134,7 @@ void TaskRewriter::copyWhatIsNotWritten() {
   });
   DenseSet<Value> taken;
   for (OpOperand *use : uses) {
-    Value value = use->get(), base = getBase(value), tied = getTied(use);
+    Value value = use->get(), base = skipReshapes(value), tied = getTied(use);
     bool isWritten = base.getDefiningOp() && taken.insert(base).second;
     if (tied && isWritten)
       isWritten = tied.use_empty() || isWrittenOver(base, tied);
@@ -177,10 +172,10 @@ LogicalResult TaskRewriter::rewrite() {
 LogicalResult checkOps(TaskOp task) {
   for (Operation &op : task.getBody().front()) {
     auto reduce = dyn_cast<ReduceOp>(op);
-    bool isKnown =
-        isa<ElementOpInterface, MatmulOp, EmbeddingGradOp, ReturnOp>(op) ||
-        isAttention(op) || hasMemoryOfItsOwn(&op) || isa<JoinOp>(op) ||
-        (reduce && reduce.getKind() != ReduceKind::Mean);
+    bool isKnown = isa<ElementOpInterface, LibraryCallOpInterface,
+                       KernelFormOpInterface, JoinOp, ReturnOp>(op) ||
+                   hasMemoryOfItsOwn(&op) ||
+                   (reduce && reduce.getKind() != ReduceKind::Mean);
     if (!isKnown)
       return op.emitOpError(
           "can't be part of a kernel: it has no scalar code and "

@@ -2,7 +2,6 @@
 
 #include "Fusion.h"
 #include "PlaceSums.h"
-#include "ppopt/Codegen/ViewFolding.h"
 
 #include "ppopt/Analysis/Thresholds.h"
 
@@ -41,7 +40,7 @@ void TaskFusion::collectSources(Value value, SetVector<Operation *> &sources,
     Operation *def = next.getDefiningOp();
     if (!def || !seen[isInView].insert(next).second)
       continue;
-    if (isLazy(def) || isMemoryView(def) || isa<ReshapeOp>(def)) {
+    if (isLazy(def) || isMemoryView(def) || isReshape(def)) {
       for (Value operand : llvm::reverse(def->getOperands()))
         worklist.push_back({operand, isInView || isMemoryView(def)});
       continue;
@@ -120,7 +119,7 @@ bool TaskFusion::allReaders(ValueRange values,
     Operation *user = worklist.pop_back_val();
     if (!seen.insert(user).second)
       continue;
-    if (isLazy(user) || isa<ReshapeOp>(user) ||
+    if (isLazy(user) || isReshape(user) ||
         (throughMemory && isMemoryView(user)))
       push(user->getResults());
     else if (!isWanted(user))
@@ -184,7 +183,7 @@ SetVector<Value> TaskFusion::getMemoryReads(ArrayRef<Operation *> ops) const {
     if (!seen.insert(value).second)
       continue;
     Operation *def = value.getDefiningOp();
-    if (def && (isLazy(def) || isa<ReshapeOp>(def)))
+    if (def && (isLazy(def) || isReshape(def)))
       llvm::append_range(worklist, def->getOperands());
     else if (!def || !computed.contains(def))
       reads.insert(value);
@@ -277,7 +276,7 @@ bool TaskFusion::readsInHand(Operation *op, unsigned index) {
       if (auto it = clusterOf.find(def); it != clusterOf.end())
         return it->second == index && isInHand(x, Access::Identity);
       bool isSameElement =
-          isa<ReshapeOp>(def) || (isWideningCast(def) && isLazy(def));
+          isReshape(def) || (isWideningCast(def) && isLazy(def));
       if (!isSameElement || getSpace(def->getOperand(0)) != getSpace(x))
         return false;
       x = def->getOperand(0);
@@ -403,62 +402,52 @@ unsigned TaskFusion::addAlone(Operation &op) {
   return index;
 }
 
-/// Adds a matmul, with the accumulation in place that is its only use.
-void TaskFusion::addMatmul(Operation &op) {
-  unsigned index = addAlone(op);
-  AccumulateOp accumulate = getAccumulation(cast<MatmulOp>(op), target);
+/// Adds an accumulation in place, if there is one, to the cluster of `op`.
+void TaskFusion::addAccumulation(Operation *op, AccumulateOp accumulate) {
   if (!accumulate || !isInPlace(accumulate))
     return;
+  unsigned index = clusterOf.lookup(op);
   clusterOf[accumulate] = index;
   clusters[index].ops.push_back(accumulate);
 }
 
-/// Adds a scatter, with the accumulation in place that is its only use: rows
-/// are added to the accumulator one by one.
-void TaskFusion::addScatter(EmbeddingGradOp op) {
-  unsigned index =
-      newCluster(op, KernelForm::Scatter, getSpace(op.getResult()));
-  if (!op->hasOneUse())
-    return;
-  auto accumulate = dyn_cast<AccumulateOp>(*op->user_begin());
-  if (!accumulate || !isInPlace(accumulate) ||
-      accumulate.getValue() != op.getResult())
-    return;
-  clusterOf[accumulate] = index;
-  clusters[index].ops.push_back(accumulate);
+/// Adds a library's call, with the accumulation in place that is its only use.
+void TaskFusion::addCall(LibraryCallOpInterface op) {
+  addAlone(*op);
+  addAccumulation(op, getAccumulation(op, target));
 }
 
-static KernelForm getAttentionForm(Operation &op) {
-  if (isa<AttentionOp>(op))
-    return KernelForm::Attention;
-  return isa<AttentionStepOp>(op) ? KernelForm::AttentionStep
-                                  : KernelForm::AttentionGrad;
-}
-
-/// Adds attention, with the views through which its results are written.
-void TaskFusion::addAttention(Operation &op) {
-  unsigned index =
-      newCluster(&op, getAttentionForm(op), getSpace(op.getOperand(0)));
-  for (Operation *view : attentionViews.lookup(&op)) {
+/// Adds an op whose kernel has a form of its own: with the views through which
+/// results are written, or the accumulation in place that is its only use.
+void TaskFusion::addOfForm(KernelFormOpInterface op) {
+  Value result = op->getResult(0);
+  unsigned index = newCluster(op, op.getKernelForm(), getSpace(result));
+  if (!op.usesStrides()) {
+    auto accumulate = result.hasOneUse()
+                          ? dyn_cast<AccumulateOp>(*result.user_begin())
+                          : AccumulateOp();
+    if (accumulate && accumulate.getValue() == result)
+      addAccumulation(op, accumulate);
+    return;
+  }
+  for (Operation *view : writtenViews.lookup(op)) {
     clusterOf[view] = index;
     clusters[index].ops.push_back(view);
   }
 }
 
 void TaskFusion::add(Operation &op) {
-  if (isa<ReturnOp, ReshapeOp>(op) || isLazy(&op) || isMemoryView(&op) ||
+  if (isa<ReturnOp>(op) || isReshape(&op) || isLazy(&op) || isMemoryView(&op) ||
       clusterOf.contains(&op))
     return;
-  if (isAttention(op))
-    return addAttention(op);
-  if (isa<MatmulOp>(op))
-    return addMatmul(op);
+  if (auto formOp = dyn_cast<KernelFormOpInterface>(op))
+    return addOfForm(formOp);
+  if (auto call = dyn_cast<LibraryCallOpInterface>(op))
+    return addCall(call);
   if (hasMemoryOfItsOwn(&op)) {
     addAlone(op);
     return;
   }
-  if (auto scatter = dyn_cast<EmbeddingGradOp>(op))
-    return addScatter(scatter);
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     if (isRowReduction(reduce))
       return addToRows(&op, getSpace(reduce.getX()));

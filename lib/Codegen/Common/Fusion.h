@@ -5,18 +5,19 @@
 
 #include "ppopt/Codegen/KernelSpace.h"
 #include "ppopt/Codegen/Target.h"
+#include "ppopt/Codegen/ViewFolding.h"
 
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::pp {
 
-/// A future kernel, or what is none: a matmul, a collective, zeros.
+/// A future kernel, or what is none: a library's call, a collective, zeros.
 struct Cluster {
   bool isAlone = false; ///< not a kernel
   KernelForm form = KernelForm::Rows;
   Space space;
-  /// In the task's order once the fusion is complete. For a matmul: it, and the
-  /// accumulation that it is fused with.
+  /// In the task's order once the fusion is complete. For a library's call: it,
+  /// and the accumulation that it is fused with.
   SmallVector<Operation *> ops;
   bool isEmpty() const { return ops.empty(); }
 };
@@ -36,7 +37,7 @@ public:
   const Cluster *getCluster(Operation *op) const;
 
   /// Returns whether an op has no buffer: each kernel that reads it computes
-  /// it, and matmuls fold it into strides.
+  /// it, or folds it into strides.
   bool isLazy(Operation *op) const { return lazy.contains(op); }
   /// Returns whether an op is a range of a buffer: a slice of an argument, of
   /// zeros or of what a collective gives, or a concatenation or pp.join whose
@@ -68,20 +69,20 @@ private:
   void findMemoryViews();
   bool isPart(OpOperand &input, DenseSet<Value> &taken) const;
   void findLazyOps();
-  void findAttentionViews(Operation *op);
-  void makeOperandsFoldable(MatmulOp op);
+  void findWrittenViews(Operation *op);
+  void makeOperandsFoldable(LibraryCallOpInterface op);
   void makeOperandFoldable(Value operand);
   void giveBaseMemory(Value operand);
   bool isBase(Operation *view) const {
-    return !isa<ReshapeOp>(view) && !isLazy(view);
+    return !isReshape(view) && !isLazy(view);
   }
   bool demote(Value value);
   void formClusters();
   void add(Operation &op);
-  void addMatmul(Operation &op);
+  void addCall(LibraryCallOpInterface op);
   unsigned addAlone(Operation &op);
-  void addScatter(EmbeddingGradOp op);
-  void addAttention(Operation &op);
+  void addAccumulation(Operation *op, AccumulateOp accumulate);
+  void addOfForm(KernelFormOpInterface op);
   void addColumnReduction(ReduceOp op);
   void addToRows(Operation *op, Space space);
   bool joinTail(Operation *op);
@@ -113,8 +114,8 @@ private:
   /// memory accesses.
   size_t mostOps;
   DenseSet<Operation *> lazy, inPlace, memoryViews;
-  /// The views that the results of an attention pass through before memory.
-  DenseMap<Operation *, SmallVector<Operation *>> attentionViews;
+  /// The views that results written by strides pass through before memory.
+  DenseMap<Operation *, SmallVector<Operation *>> writtenViews;
   DenseMap<Operation *, unsigned> position, clusterOf;
   SmallVector<Cluster, 0> clusters;
   DenseMap<Operation *, OpReads> reads;

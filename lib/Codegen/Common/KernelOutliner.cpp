@@ -53,7 +53,7 @@ private:
       return false;
     if (fusion.isLazy(def) || fusion.getCluster(def) == &cluster)
       return true;
-    return isa<ReshapeOp>(def) && isComputedHere(def->getOperand(0));
+    return isReshape(def) && isComputedHere(def->getOperand(0));
   }
 
   Value resolve(Value value) {
@@ -88,13 +88,8 @@ private:
 /// Returns whether a kernel takes the buffer of `value` once: buffers that it
 /// writes do not overlap others.
 static bool isTakenOnce(Value value, ArrayRef<Value> inputs) {
-  auto getBase = [](Value view) {
-    while (auto reshape = view.getDefiningOp<ReshapeOp>())
-      view = reshape.getX();
-    return view;
-  };
   return llvm::count_if(inputs, [&](Value input) {
-           return getBase(input) == getBase(value);
+           return skipReshapes(input) == skipReshapes(value);
          }) == 1;
 }
 
@@ -116,8 +111,8 @@ static bool isReadAtSameIndex(Value value, const Cluster &cluster,
 /// tied to, or its accumulator: it may be overwritten.
 static Value getOverwritten(Value value, const Cluster &cluster,
                             TaskFusion &fusion) {
-  if (auto step = value.getDefiningOp<AttentionStepOp>())
-    return step.getOverwritten(value);
+  if (auto formOp = value.getDefiningOp<KernelFormOpInterface>())
+    return formOp.getOverwritten(value);
   Value accumulator = value;
   while (auto accumulate = accumulator.getDefiningOp<AccumulateOp>()) {
     if (!fusion.isInPlace(accumulate) ||
@@ -145,8 +140,8 @@ static Value getOverwritten(Value value, const Cluster &cluster,
 
 namespace {
 
-/// Finds a matmul that a result of a cluster of form Rows may overwrite because
-/// the cluster is its only reader.
+/// Finds the result of a library's call that a result of a cluster of form Rows
+/// may overwrite because the cluster is its only reader.
 class LastReads {
 public:
   LastReads(const Cluster &cluster, TaskFusion &fusion, KernelOp kernel,
@@ -160,7 +155,7 @@ public:
     if (cluster.form != KernelForm::Rows || isPlaced(output) || !isLast(result))
       return Value();
     for (Value input : inputs)
-      if (input.getDefiningOp<MatmulOp>() &&
+      if (input.getDefiningOp<LibraryCallOpInterface>() &&
           input.getType() == output.getType() &&
           !fusion.isUsedOutside(input, cluster) && isReadInSweeps(input) &&
           isTakenOnce(input, inputs) && taken.insert(input).second)
@@ -172,7 +167,7 @@ private:
   /// Returns whether the value's buffer is determined elsewhere.
   bool isPlaced(Value output) const {
     return llvm::any_of(output.getUsers(), [&](Operation *user) {
-      if (isa<ReshapeOp>(user))
+      if (isReshape(user))
         return isPlaced(user->getResult(0));
       return isa<ReturnOp>(user) || fusion.isMemoryView(user);
     });
@@ -196,7 +191,7 @@ private:
     return llvm::all_of(cluster.ops, [&](Operation *op) {
       if (auto reduce = dyn_cast<ReduceOp>(op)) {
         Operation *def = reduce.getX().getDefiningOp();
-        return !def || !(fusion.isLazy(def) || isa<ReshapeOp>(def));
+        return !def || !(fusion.isLazy(def) || isReshape(def));
       }
       return llvm::all_of(fusion.getReads(op).reads, [&](const Read &read) {
         return read.source != input || read.access == Access::Identity;
@@ -216,16 +211,16 @@ private:
 
 /// Returns a name: "add_gelu_8x128x512" has up to four ops, and the space.
 static std::string describe(KernelOp kernel, const Cluster &cluster) {
-  if (Operation *op = cluster.ops.front(); isAttention(*op)) {
+  if (Operation *op = cluster.ops.front(); usesStrides(*op)) {
     std::string name = op->getName().stripDialect().str();
-    for (auto [i, size] : llvm::enumerate(getShape(op->getOperand(0))))
+    for (auto [i, size] : llvm::enumerate(kernel.getFormAttr().getSizes()))
       name += (i == 0 ? "_" : "x") + std::to_string(size);
     return name;
   }
   SmallVector<StringRef> parts;
   for (Operation &op : kernel.getBody().front()) {
     StringRef name = op.getName().stripDialect();
-    if (isa<ReturnOp, ConstantOp, ReshapeOp, BroadcastOp, IotaOp>(op) ||
+    if (isa<ReturnOp, ConstantOp, BroadcastOp, IotaOp>(op) || isReshape(&op) ||
         llvm::is_contained(parts, name))
       continue;
     if (parts.size() == 4)

@@ -1,6 +1,7 @@
 //===- KernelSpace.cpp - The space of a kernel, and how ops read it -------===//
 
 #include "ppopt/Codegen/KernelSpace.h"
+#include "ppopt/Codegen/ViewFolding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -110,7 +111,7 @@ private:
       result.reads.push_back({source, classify(getShape(source), at)});
       return dummy(source);
     }
-    if (def && isSeenThrough(def) && !isa<ReshapeOp>(def))
+    if (def && isSeenThrough(def) && !isReshape(def))
       return emit(cast<ElementOpInterface>(def), at);
     Access access = classify(getShape(source), at);
     bool isSeen = readThroughReshapes(source, access);
@@ -126,11 +127,11 @@ private:
   /// Moves `source` before reshapes. Returns whether it met an op that is seen
   /// through.
   bool readThroughReshapes(Value &source, Access &access) {
-    while (auto reshape = source.getDefiningOp<ReshapeOp>()) {
-      if (access == Access::Identity &&
-          getSpace(reshape.getX()) != getSpace(source))
+    while (isReshape(source.getDefiningOp())) {
+      Value shown = source.getDefiningOp()->getOperand(0);
+      if (access == Access::Identity && getSpace(shown) != getSpace(source))
         access = Access::Other;
-      source = reshape.getX();
+      source = shown;
     }
     Operation *def = source.getDefiningOp();
     return def && isSeenThrough(def);
@@ -143,7 +144,7 @@ private:
       if (!collected.insert(value).second)
         continue;
       Operation *def = value.getDefiningOp();
-      if (def && (isSeenThrough(def) || isa<ReshapeOp>(def)))
+      if (def && (isSeenThrough(def) || isReshape(def)))
         llvm::append_range(worklist, def->getOperands());
       else
         result.reads.push_back({value, Access::Other});
@@ -189,7 +190,7 @@ OpReads AccessProbe::probeOperands(ElementOpInterface op) {
 bool pp::isFlatRange(KernelOp kernel) {
   AccessProbe probe(kernel.getContext());
   for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (isa<ReshapeOp>(op))
+    if (isReshape(&op))
       continue;
     Value result = op.getResult(0);
     if (getNumElements(result) != 1 && !kernel.isFull(result))

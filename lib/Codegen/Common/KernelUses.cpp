@@ -86,17 +86,15 @@ LogicalResult pp::checkTables(KernelOp kernel) {
 }
 
 LogicalResult pp::checkOverwritten(KernelOp kernel, ArrayRef<int64_t> inplace) {
-  for (auto step : kernel.getBody().getOps<AttentionStepOp>())
-    for (OpOperand &use :
-         kernel.getBody().front().getTerminator()->getOpOperands()) {
-      Value cache = use.get().getDefiningOp() == step
-                        ? step.getOverwritten(use.get())
-                        : Value();
-      int64_t argument = inplace[use.getOperandNumber()];
-      if (cache &&
-          (argument < 0 || kernel.getBody().getArgument(argument) != cache))
-        return step.emitOpError("returns a cache in another buffer than it "
-                                "takes; a task must tie both");
-    }
+  for (OpOperand &use :
+       kernel.getBody().front().getTerminator()->getOpOperands()) {
+    auto op = use.get().getDefiningOp<KernelFormOpInterface>();
+    Value cache = op ? op.getOverwritten(use.get()) : Value();
+    int64_t argument = inplace[use.getOperandNumber()];
+    if (cache &&
+        (argument < 0 || kernel.getBody().getArgument(argument) != cache))
+      return op.emitOpError("returns a cache in another buffer than it "
+                            "takes; a task must tie both");
+  }
   return success();
 }

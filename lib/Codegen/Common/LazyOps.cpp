@@ -9,13 +9,6 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Returns the value before reshapes.
-static Value skipReshapes(Value value) {
-  while (auto view = value.getDefiningOp<ReshapeOp>())
-    value = view.getX();
-  return value;
-}
-
 //===----------------------------------------------------------------------===//
 // In place
 //===----------------------------------------------------------------------===//
@@ -23,9 +16,12 @@ static Value skipReshapes(Value value) {
 /// Returns the flat value that `value` is a range of, and its first element.
 static std::pair<Value, int64_t> getRange(Value value) {
   value = skipReshapes(value);
-  auto slice = value.getDefiningOp<SliceOp>();
-  return slice ? std::make_pair(slice.getX(), slice.getOffsets().front())
-               : std::make_pair(value, int64_t(0));
+  auto view = value.getDefiningOp<ViewOpInterface>();
+  std::optional<int64_t> offset;
+  if (view)
+    offset = getContiguousOffset(view);
+  return offset ? std::make_pair(view->getOperand(0), *offset)
+                : std::make_pair(value, int64_t(0));
 }
 
 /// Returns whether one op reads a value, not counting the pp.join that puts
@@ -75,7 +71,7 @@ void TaskFusion::findInPlaceAccumulations() {
 /// accumulates it.
 static bool hasUserInMemory(Operation *op) {
   return llvm::any_of(op->getUsers(), [&](Operation *user) {
-    if (isa<ReshapeOp>(user))
+    if (isReshape(user))
       return hasUserInMemory(user);
     return isa<ReturnOp>(user);
   });
@@ -99,18 +95,20 @@ bool TaskFusion::isPart(OpOperand &input, DenseSet<Value> &taken) const {
   return !(accumulate && isInPlace(accumulate)) && taken.insert(value).second;
 }
 
-/// Finds contiguous slices of arguments and of other memory, and concatenations
+/// Finds contiguous parts of arguments and of other memory, and concatenations
 /// of contiguous operands.
 void TaskFusion::findMemoryViews() {
   DenseSet<Value> taken; // parts of a concatenation
   for (Operation &op : task.getBody().front()) {
-    if (auto slice = dyn_cast<SliceOp>(op)) {
-      std::optional<int64_t> offset = getContiguousOffset(slice);
-      Operation *source = skipReshapes(slice.getX()).getDefiningOp();
+    if (isReshape(&op))
+      continue;
+    if (auto view = dyn_cast<ViewOpInterface>(op)) {
+      std::optional<int64_t> offset = getContiguousOffset(view);
+      Operation *source = skipReshapes(view->getOperand(0)).getDefiningOp();
       bool isOfMemory = !source || hasMemoryOfItsOwn(source);
-      if (offset && isAligned(*offset, slice) && isOfMemory &&
-          !hasUserInMemory(slice))
-        memoryViews.insert(slice);
+      if (offset && isAligned(*offset, view->getResult(0)) && isOfMemory &&
+          !hasUserInMemory(view))
+        memoryViews.insert(view);
     } else if (isa<JoinOp>(op)) {
       memoryViews.insert(&op);
     } else if (auto concat = dyn_cast<ConcatOp>(op)) {
@@ -157,8 +155,7 @@ public:
       isAllAtHand &= !def || isOperandLazy;
     }
     bool isPulled = lazy.contains(op);
-    bool isWanted = isa<BroadcastOp, SliceOp, TransposeOp>(op) ||
-                    isWideningCast(op) ||
+    bool isWanted = isView(op) || isWideningCast(op) ||
                     (isAllAtHand && isCheap(op, isAllFromNothing));
     bool isChosen = isPulled || (isWanted && count <= mostOps);
     if (!isChosen)
@@ -184,28 +181,39 @@ private:
 
 } // namespace
 
+/// Returns whether an op shows elements more than once.
+static bool repeats(Operation *view) {
+  return getNumElements(view->getResult(0)) >
+         getNumElements(view->getOperand(0));
+}
+
 /// Returns whether a kernel reads the op through a reshape that merges columns:
 /// each element would cost a division.
 static bool hasMergingReader(Operation *op) {
   return llvm::any_of(op->getUsers(), [&](Operation *user) {
-    auto view = dyn_cast<ReshapeOp>(user);
-    if (!view)
+    if (!isReshape(user))
       return false;
-    int64_t from = getSpace(view.getX()).columns;
-    int64_t to = getSpace(view.getResult()).columns;
-    return (from % to != 0 && llvm::any_of(view->getUsers(),
-                                           [](Operation *reader) {
-                                             return !isView(reader) &&
-                                                    !isa<MatmulOp>(reader);
-                                           })) ||
-           hasMergingReader(view);
+    int64_t from = getSpace(user->getOperand(0)).columns;
+    int64_t to = getSpace(user->getResult(0)).columns;
+    return (from % to != 0 &&
+            !llvm::all_of(
+                user->getUsers(),
+                llvm::IsaPred<ViewOpInterface, LibraryCallOpInterface>)) ||
+           hasMergingReader(user);
   });
+}
+
+/// Returns whether the elements of each row of a matrix are neighbours.
+static bool hasContiguousRows(const std::optional<Layout> &layout) {
+  constexpr size_t kRankOfMatrices = 4; // statistics of rows have fewer
+  return layout && (layout->sizes.back() == 1 || layout->strides.back() == 1 ||
+                    layout->sizes.size() < kRankOfMatrices);
 }
 
 /// Follows the views of the results of `op` as long as each result has one
 /// address in one buffer, with contiguous rows.
-void TaskFusion::findAttentionViews(Operation *op) {
-  SmallVector<Operation *> &joined = attentionViews[op];
+void TaskFusion::findWrittenViews(Operation *op) {
+  SmallVector<Operation *> &joined = writtenViews[op];
   auto isJoined = [&](Operation *view) {
     return llvm::is_contained(joined, view);
   };
@@ -214,9 +222,7 @@ void TaskFusion::findAttentionViews(Operation *op) {
            (value.getDefiningOp() == op || isJoined(value.getDefiningOp()));
   };
   auto isWritable = [&](Value result) {
-    std::optional<Layout> to = foldDestination(result, isJoined);
-    return to && (to->sizes.back() == 1 || to->strides.back() == 1 ||
-                  to->sizes.size() < 4);
+    return hasContiguousRows(foldDestination(result, isJoined));
   };
   SmallVector<Value> worklist(op->getResults());
   while (!worklist.empty()) {
@@ -224,7 +230,7 @@ void TaskFusion::findAttentionViews(Operation *op) {
     if (!value.hasOneUse())
       continue;
     Operation *view = *value.user_begin();
-    if (!isa<ReshapeOp, TransposeOp, ConcatOp>(view) || isJoined(view) ||
+    if (!isa<ViewOpInterface, ConcatOp>(view) || isJoined(view) ||
         isMemoryView(view) || !llvm::all_of(view->getOperands(), isOfResults))
       continue;
     joined.push_back(view);
@@ -235,7 +241,7 @@ void TaskFusion::findAttentionViews(Operation *op) {
   }
   // A reshape of a value in memory is not part of a kernel.
   auto isLastReshape = [&](Operation *view) {
-    return isa<ReshapeOp>(view) && llvm::none_of(view->getUsers(), isJoined);
+    return isReshape(view) && llvm::none_of(view->getUsers(), isJoined);
   };
   while (llvm::any_of(joined, isLastReshape))
     llvm::erase_if(joined, isLastReshape);
@@ -245,16 +251,15 @@ void TaskFusion::findLazyOps() {
   Block &body = task.getBody().front();
   LazyChoice choice(lazy, getThreshold(task, Threshold::LazyOps));
   for (Operation &op : body) {
-    if (!isa<ElementOpInterface>(op) || isa<ReshapeOp, AccumulateOp>(op) ||
-        isMemoryView(&op))
+    if (!isa<ElementOpInterface>(op) || isReshape(&op) ||
+        isa<AccumulateOp>(op) || isMemoryView(&op))
       continue;
     if (choice.mayBeLazy(&op))
       lazy.insert(&op);
   }
   for (Operation &op : llvm::reverse(body))
-    if (isLazy(&op) &&
-        (hasUserInMemory(&op) ||
-         (isa<SliceOp, TransposeOp>(op) && hasMergingReader(&op))))
+    if (isLazy(&op) && (hasUserInMemory(&op) || (isView(&op) && !repeats(&op) &&
+                                                 hasMergingReader(&op))))
       lazy.erase(&op);
   for (auto op : body.getOps<ConcatOp>())
     if (isMemoryView(op))
@@ -263,15 +268,15 @@ void TaskFusion::findLazyOps() {
   for (auto op : body.getOps<CollectiveOpInterface>())
     demote(op.getX());
   for (Operation &op : body)
-    if (isAttention(op)) {
-      findAttentionViews(&op);
-      for (Operation *view : attentionViews[&op])
+    if (usesStrides(op)) {
+      findWrittenViews(&op);
+      for (Operation *view : writtenViews[&op])
         lazy.erase(view);
     }
-  for (auto op : body.getOps<MatmulOp>())
+  for (auto op : body.getOps<LibraryCallOpInterface>())
     makeOperandsFoldable(op);
   for (Operation &op : body)
-    if (isAttention(op))
+    if (usesStrides(op))
       for (Value operand : op.getOperands())
         makeOperandFoldable(operand);
 }
@@ -291,26 +296,22 @@ void TaskFusion::giveBaseMemory(Value operand) {
     lazy.erase(def);
 }
 
-/// Afterwards the matmul reads its operands by strides.
-void TaskFusion::makeOperandsFoldable(MatmulOp op) {
+/// Afterwards the library reads its operands by strides.
+void TaskFusion::makeOperandsFoldable(LibraryCallOpInterface op) {
   for (Value operand : op->getOperands())
     giveBaseMemory(operand);
   auto hasMemory = [&](Operation *view) { return isBase(view); };
   Value failed;
-  while (!foldMatmul(op, hasMemory, failed))
-    if (!demote(failed) && !demote(op.getLhs()) && !demote(op.getRhs()))
+  auto isDemoted = [&](Value operand) { return demote(operand); };
+  while (!foldCall(op, hasMemory, /*accumulates=*/false, failed))
+    if (!demote(failed) && llvm::none_of(op->getOperands(), isDemoted))
       return;
 }
 
-/// Afterwards attention reads rows of the operand by strides.
+/// Afterwards a kernel reads rows of the operand by strides.
 void TaskFusion::makeOperandFoldable(Value operand) {
   giveBaseMemory(operand);
   auto hasMemory = [&](Operation *view) { return isBase(view); };
-  auto isReadable = [&] {
-    std::optional<Layout> from = foldViews(operand, hasMemory);
-    return from && (from->sizes.size() < 4 || from->sizes.back() == 1 ||
-                    from->strides.back() == 1);
-  };
-  while (!isReadable() && demote(operand)) {
+  while (!hasContiguousRows(foldViews(operand, hasMemory)) && demote(operand)) {
   }
 }

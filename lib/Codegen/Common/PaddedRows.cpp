@@ -1,6 +1,7 @@
 //===- PaddedRows.cpp - Values of tasks whose buffers have a pitch --------===//
 
 #include "ppopt/Codegen/PaddedRows.h"
+#include "ppopt/Codegen/ViewFolding.h"
 
 #include "ppopt/Dialect/PP/Shapes.h"
 
@@ -22,16 +23,15 @@ void pp::setPitch(OpResult result, Pitch pitch) {
     op->setAttr(kPitchAttr, DenseI64ArrayAttr::get(op->getContext(), pitches));
 }
 
-bool pp::keepsRows(ReshapeOp op) {
-  return getColumnCount(getShape(op.getX())) ==
-         getColumnCount(getShape(op.getResult()));
+bool pp::keepsRows(Operation *op) {
+  return isReshape(op) && getColumnCount(getShape(op->getOperand(0))) ==
+                              getColumnCount(getShape(op->getResult(0)));
 }
 
 Pitch pp::getPitch(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    auto reshape = dyn_cast<ReshapeOp>(op);
-    if (reshape && keepsRows(reshape)) {
-      value = reshape.getX();
+    if (keepsRows(op)) {
+      value = op->getOperand(0);
       continue;
     }
     unsigned result = cast<OpResult>(value).getResultNumber();

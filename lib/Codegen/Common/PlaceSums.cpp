@@ -13,13 +13,9 @@ static constexpr int64_t kLargePart = 8;
 /// One with this many times another's bytes is several times as large.
 static constexpr int64_t kSeveralTimes = 4;
 
-static bool isRangeView(Operation *op) {
-  return isa_and_nonnull<SliceOp, ReshapeOp>(op);
-}
-
 ZerosOp pp::findZeros(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!isRangeView(op) && !isa<AccumulateOp>(op))
+    if (!isView(op) && !isa<AccumulateOp>(op))
       return dyn_cast<ZerosOp>(op);
     value = op->getOperand(0);
   }
@@ -31,7 +27,7 @@ static Operation *findFirstReader(Value value) {
   Operation *first = nullptr;
   for (Operation *user : value.getUsers()) {
     Operation *reader =
-        isRangeView(user) ? findFirstReader(user->getResult(0)) : user;
+        isView(user) ? findFirstReader(user->getResult(0)) : user;
     if (reader && (!first || reader->isBeforeInBlock(first)))
       first = reader;
   }
@@ -41,7 +37,7 @@ static Operation *findFirstReader(Value value) {
 /// Moves a value's views, and theirs, before an op.
 static void moveViews(Value value, Operation *before) {
   for (Operation *user : value.getUsers())
-    if (isRangeView(user)) {
+    if (isView(user)) {
       user->moveBefore(before);
       moveViews(user->getResult(0), before);
     }
@@ -96,14 +92,14 @@ static SmallVector<Addition> findAdditions(Block &body) {
   return found;
 }
 
-/// Returns the bytes that stay in memory if an accumulating matmul runs at the
+/// Returns the bytes that stay in memory if an accumulating call runs at the
 /// end of the task; nothing if the op accumulates something else.
 static std::optional<int64_t> getHeldBytes(AccumulateOp op) {
-  auto matmul = op.getValue().getDefiningOp<MatmulOp>();
-  if (!matmul || !matmul->hasOneUse())
+  auto call = op.getValue().getDefiningOp<LibraryCallOpInterface>();
+  if (!call || !call->hasOneUse())
     return std::nullopt;
   int64_t bytes = 0;
-  for (Value operand : matmul->getOperands()) {
+  for (Value operand : call->getOperands()) {
     while (isView(operand.getDefiningOp()))
       operand = operand.getDefiningOp()->getOperand(0);
     if (operand.getDefiningOp())
@@ -112,8 +108,8 @@ static std::optional<int64_t> getHeldBytes(AccumulateOp op) {
   return bytes;
 }
 
-/// Delays a matmul that adds to a bucket until the next addition to it, if
-/// gradients of another large bucket are summed in between and the operands
+/// Delays a library's call that adds to a bucket until the next addition to it,
+/// if gradients of another large bucket are summed in between and the operands
 /// take less memory than the bucket does: as for a table that the last layer
 /// and the first one use.
 static void delayAdditions(Block &body) {

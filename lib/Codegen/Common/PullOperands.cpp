@@ -88,7 +88,7 @@ Value PullDecisions::getOperand(ReduceOp reduction) const {
   Value x = reduction.getX();
   while (Operation *def = x.getDefiningOp()) {
     bool isCast = isWideningCast(def) && fusion.isLazy(def);
-    if (!isCast && !isa<ReshapeOp>(def))
+    if (!isCast && !isReshape(def))
       break;
     if (dropUnitDims(getShape(def->getOperand(0))) != dropUnitDims(getShape(x)))
       break;
@@ -259,7 +259,7 @@ private:
       return known;
     Operation *op = value.getDefiningOp();
     bool isPulled = op && pull.ops.contains(op);
-    if (!isPulled && !(op && (fusion.isLazy(op) || isa<ReshapeOp>(op))))
+    if (!isPulled && !(op && (fusion.isLazy(op) || isReshape(op))))
       return value;
     bool isChanged = isPulled;
     for (Value operand : op->getOperands()) {
@@ -270,7 +270,7 @@ private:
     if (!isChanged)
       return value;
     Operation *copied = builder.clone(*op, map);
-    if (!isa<ReshapeOp>(op))
+    if (!isReshape(op))
       copies.insert(copied);
     map.map(value, copied->getResult(0));
     return copied->getResult(0);

@@ -188,10 +188,10 @@ void pp::normalizeReductions(TaskOp task) {
 
 /// Returns the op before reshapes whose only uses these are.
 static Operation *getSoleProducer(Value value) {
-  while (auto view = value.getDefiningOp<ReshapeOp>()) {
-    if (!view->hasOneUse())
+  while (isReshape(value.getDefiningOp())) {
+    if (!value.hasOneUse())
       return nullptr;
-    value = view.getX();
+    value = value.getDefiningOp()->getOperand(0);
   }
   Operation *def = value.getDefiningOp();
   return def && def->hasOneUse() ? def : nullptr;
@@ -208,9 +208,9 @@ static bool accumulatesItself(Value value, Type element, const Target &target) {
     return isSelf(sum.getLhs()) || isSelf(sum.getRhs());
   if (isWideningCast(def))
     return isSelf(def->getOperand(0));
-  if (auto matmul = dyn_cast_or_null<MatmulOp>(def))
-    return canAccumulate(matmul, element, target);
-  return isa_and_nonnull<EmbeddingGradOp>(def);
+  if (auto call = dyn_cast_or_null<LibraryCallOpInterface>(def))
+    return canAccumulate(call, element, target);
+  return isa_and_nonnull<KernelFormOpInterface>(def) && !usesStrides(*def);
 }
 
 void pp::splitAccumulations(TaskOp task, const Target &target) {

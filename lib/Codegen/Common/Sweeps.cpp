@@ -43,26 +43,11 @@ static SmallVector<int64_t> getSizesOfRows(Block &body) {
 
 static SmallVector<int64_t> getSizes(KernelOp kernel, KernelForm kind) {
   Block &body = kernel.getBody().front();
-  switch (kind) {
-  case KernelForm::Rows:
-    return getSizesOfRows(body);
-  case KernelForm::Columns:
+  if (KernelFormOpInterface op = kernel.getFormOp())
+    return op.getKernelSpace();
+  if (kind == KernelForm::Columns)
     return dropUnitDims(getShape((*body.getOps<ReduceOp>().begin()).getX()));
-  case KernelForm::Scatter: {
-    EmbeddingGradOp scatter = *body.getOps<EmbeddingGradOp>().begin();
-    SmallVector<int64_t> sizes = dropUnitDims(getShape(scatter.getDy()));
-    if (getShape(scatter.getResult()).back() == 1)
-      sizes.push_back(1);
-    return sizes;
-  }
-  case KernelForm::Attention:
-  case KernelForm::AttentionStep:
-  case KernelForm::AttentionGrad:
-    for (Operation &op : body)
-      if (isa<AttentionOp, AttentionStepOp, AttentionGradOp>(op))
-        return SmallVector<int64_t>(getShape(op.getOperand(0)));
-  }
-  llvm_unreachable("a kernel has the op of its form");
+  return getSizesOfRows(body);
 }
 
 void pp::setForm(KernelOp kernel, KernelForm kind) {

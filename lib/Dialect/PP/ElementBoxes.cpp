@@ -11,44 +11,6 @@ using namespace mlir::pp;
 // Views
 //===----------------------------------------------------------------------===//
 
-static bool isFull(const ElementBox &box, ArrayRef<int64_t> shape,
-                   size_t firstDim, size_t lastDim) {
-  for (size_t dim = firstDim; dim < lastDim; ++dim)
-    if (box.begin[dim] != 0 || box.end[dim] != shape[dim])
-      return false;
-  return true;
-}
-
-/// Returns the box in the operand of a reshape. Handles each run of dimensions
-/// with equally many elements in both shapes separately: runs that are read in
-/// full, and single dimensions. Returns nothing for a part of dimensions that
-/// merge or split.
-static std::optional<ElementBox> throughReshape(ReshapeOp op,
-                                                const ElementBox &box) {
-  ArrayRef<int64_t> to = getShape(op.getResult()), from = getShape(op.getX());
-  ElementBox source{op.getX(), {}, {}};
-  size_t i = 0, j = 0;
-  while (i < to.size() || j < from.size()) {
-    size_t firstTo = i, firstFrom = j;
-    int64_t toCount = i < to.size() ? to[i++] : 1;
-    int64_t fromCount = j < from.size() ? from[j++] : 1;
-    while (toCount != fromCount) {
-      if (toCount < fromCount)
-        toCount *= to[i++];
-      else
-        fromCount *= from[j++];
-    }
-    bool isOne = i - firstTo == 1 && j - firstFrom == 1;
-    if (!isOne && !isFull(box, to, firstTo, i))
-      return std::nullopt;
-    for (size_t dim = firstFrom; dim < j; ++dim) {
-      source.begin.push_back(isOne ? box.begin[firstTo] : 0);
-      source.end.push_back(isOne ? box.end[firstTo] : from[dim]);
-    }
-  }
-  return source;
-}
-
 /// Returns the part of a box that is in `inner`, at `offsets` in the box's
 /// value.
 static std::optional<ElementBox> intersect(const ElementBox &box, Value inner,
@@ -66,36 +28,9 @@ static std::optional<ElementBox> intersect(const ElementBox &box, Value inner,
 std::optional<SmallVector<ElementBox>> pp::seeThrough(const ElementBox &box) {
   using Boxes = SmallVector<ElementBox>;
   Operation *op = box.value.getDefiningOp();
-  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-    std::optional<ElementBox> source = throughReshape(reshape, box);
-    if (!source)
-      return std::nullopt;
-    return Boxes{*source};
-  }
-  if (auto transpose = dyn_cast<TransposeOp>(op)) {
-    ElementBox source{transpose.getX(), box.begin, box.end};
-    for (auto [i, dim] : llvm::enumerate(transpose.getPerm())) {
-      source.begin[dim] = box.begin[i];
-      source.end[dim] = box.end[i];
-    }
-    return Boxes{source};
-  }
-  if (auto slice = dyn_cast<SliceOp>(op)) {
-    ElementBox source{slice.getX(), box.begin, box.end};
-    for (auto [i, offset] : llvm::enumerate(slice.getOffsets())) {
-      source.begin[i] += offset;
-      source.end[i] += offset;
-    }
-    return Boxes{source};
-  }
-  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
-    ElementBox source{broadcast.getX(), {}, {}};
-    for (auto [dim, size] :
-         llvm::zip(broadcast.getDims(), getShape(broadcast.getX()))) {
-      source.begin.push_back(size == 1 ? 0 : box.begin[dim]);
-      source.end.push_back(size == 1 ? 1 : box.end[dim]);
-    }
-    return Boxes{source};
+  if (auto view = dyn_cast<ViewOpInterface>(op)) {
+    std::optional<ElementBox> source = view.getOperandBox(box);
+    return source ? std::optional(Boxes{*source}) : std::nullopt;
   }
   if (auto pad = dyn_cast<PadOp>(op)) {
     // The rest is 0, which is valid for every table.

@@ -8,6 +8,8 @@
 using namespace mlir;
 using namespace mlir::pp;
 
+#include "ppopt/Dialect/PP/KernelInterfaces.cpp.inc"
+
 //===----------------------------------------------------------------------===//
 // #pp.form, #pp.tiles
 //===----------------------------------------------------------------------===//
@@ -52,6 +54,11 @@ static std::optional<int64_t> getNumber(Attribute attr) {
 
 static IntegerAttr getNumberAttr(Operation *op, int64_t number) {
   return Builder(op->getContext()).getI64IntegerAttr(number);
+}
+
+KernelFormOpInterface KernelOp::getFormOp() {
+  auto ops = getBody().getOps<KernelFormOpInterface>();
+  return ops.empty() ? KernelFormOpInterface() : *ops.begin();
 }
 
 bool KernelOp::isFull(Value value) {
@@ -109,7 +116,7 @@ private:
   KernelForm getKind() { return form.getKind(); }
   LogicalResult verifyBody();
   LogicalResult verifyReduction(ReduceOp reduction);
-  LogicalResult verifySpace(Operation &op, Value value);
+  LogicalResult verifySpace(KernelFormOpInterface op);
   LogicalResult verifySweeps();
   LogicalResult verifyColumns();
   Operation *findLater(Value value, int64_t sweep, DenseSet<Value> &seen);
@@ -126,14 +133,8 @@ private:
 
 /// Returns the form of kernels that an op can be part of, unless all can.
 static std::optional<KernelForm> getFormOf(Operation &op) {
-  if (isa<EmbeddingGradOp>(op))
-    return KernelForm::Scatter;
-  if (isa<AttentionOp>(op))
-    return KernelForm::Attention;
-  if (isa<AttentionStepOp>(op))
-    return KernelForm::AttentionStep;
-  if (isa<AttentionGradOp>(op))
-    return KernelForm::AttentionGrad;
+  if (auto formOp = dyn_cast<KernelFormOpInterface>(op))
+    return formOp.getKernelForm();
   auto reduction = dyn_cast<ReduceOp>(op);
   if (!reduction)
     return std::nullopt;
@@ -146,17 +147,23 @@ static std::optional<KernelForm> getFormOf(Operation &op) {
                                                           : KernelForm::Columns;
 }
 
-LogicalResult FormVerifier::verifySpace(Operation &op, Value value) {
-  if (kernel.isFull(value))
+LogicalResult FormVerifier::verifySpace(KernelFormOpInterface op) {
+  SmallVector<int64_t> sizes = op.getKernelSpace();
+  if (ArrayRef(sizes) == form.getSizes())
     return success();
-  return op.emitOpError("takes ")
-         << value.getType() << ", but the space of @" << kernel.getSymName()
-         << " has " << form.getNumElements() << " elements";
+  InFlightDiagnostic diag = op.emitOpError("has a space of [")
+                            << ArrayRef(sizes) << "], but that of @"
+                            << kernel.getSymName() << " is [" << form.getSizes()
+                            << "]";
+  return diag;
 }
 
 LogicalResult FormVerifier::verifyReduction(ReduceOp reduction) {
-  if (failed(verifySpace(*reduction, reduction.getX())))
-    return failure();
+  if (!kernel.isFull(reduction.getX()))
+    return reduction.emitOpError("takes ")
+           << reduction.getX().getType() << ", but the space of @"
+           << kernel.getSymName() << " has " << form.getNumElements()
+           << " elements";
   if (getKind() != KernelForm::Rows)
     return success();
   int64_t reduced = 1;
@@ -183,13 +190,8 @@ LogicalResult FormVerifier::verifyBody() {
     if (auto reduction = dyn_cast<ReduceOp>(op)) {
       if (failed(verifyReduction(reduction)))
         return failure();
-    } else if (auto scatter = dyn_cast<EmbeddingGradOp>(op)) {
-      if (failed(verifySpace(op, scatter.getDy())))
-        return failure();
-    } else if (getShape(op.getOperand(0)) != form.getSizes()) {
-      return op.emitOpError("takes queries ")
-             << op.getOperand(0).getType() << ", but the space of @"
-             << kernel.getSymName() << " differs";
+    } else if (failed(verifySpace(cast<KernelFormOpInterface>(op)))) {
+      return failure();
     }
   }
   bool takesMore =
@@ -276,9 +278,10 @@ LogicalResult FormVerifier::verifyColumns() {
 /// Returns how many tiles of this size cover the space; nothing if the form has
 /// no such tiles.
 std::optional<int64_t> FormVerifier::countTiles() {
+  if (KernelFormOpInterface op = kernel.getFormOp())
+    return op.countTiles(tiles);
   int64_t size = tiles.getSize(), rows = form.getRows();
   int64_t runs = llvm::divideCeil(form.getColumns(), size);
-  ArrayRef<int64_t> sizes = form.getSizes();
   bool hasReductions = !body.getOps<ReduceOp>().empty();
   bool isFull = llvm::all_of(body.getTerminator()->getOperands(),
                              [&](Value value) { return kernel.isFull(value); });
@@ -294,13 +297,6 @@ std::optional<int64_t> FormVerifier::countTiles() {
   case TileUnit::Columns:
     if (getKind() == KernelForm::Rows && !hasReductions && isFull)
       return rows * runs;
-    if (getKind() == KernelForm::Scatter)
-      for (auto scatter : body.getOps<EmbeddingGradOp>())
-        return runs *
-               (tiles.getBlock()
-                    ? llvm::divideCeil(getShape(scatter.getResult()).front(),
-                                       tiles.getBlock())
-                    : 1);
     if (getKind() != KernelForm::Columns)
       return std::nullopt;
     for (auto reduction : body.getOps<ReduceOp>())
@@ -308,23 +304,9 @@ std::optional<int64_t> FormVerifier::countTiles() {
              (cast<RankedTensorType>(reduction.getType()).getNumElements() /
               form.getColumns());
     return std::nullopt;
-  case TileUnit::Queries:
-    // Tiles of keys have dK and dV, those of queries dQ.
-    if (getKind() == KernelForm::AttentionGrad && tiles.getBlock())
-      for (auto grad : body.getOps<AttentionGradOp>())
-        return sizes[0] * sizes[1] *
-               (llvm::divideCeil(getShape(grad.getK())[2], tiles.getBlock()) +
-                llvm::divideCeil(sizes[2], size));
-    if (getKind() != KernelForm::Attention)
-      return std::nullopt;
-    return sizes[0] * sizes[1] * llvm::divideCeil(sizes[2], size);
-  case TileUnit::Heads:
-    if (getKind() != KernelForm::AttentionStep &&
-        getKind() != KernelForm::AttentionGrad)
-      return std::nullopt;
-    return llvm::divideCeil(sizes[0] * sizes[1], size);
+  default:
+    return std::nullopt; // of other forms
   }
-  return std::nullopt;
 }
 
 LogicalResult FormVerifier::verifyTiles() {

@@ -36,20 +36,12 @@ bool KernelOp::hasPitch() {
       [&](unsigned buffer) { return getPitch(buffer).has_value(); });
 }
 
-/// Returns whether kernels of a form compute addresses from pitches.
-static bool hasRows(KernelForm form, bool isResult) {
-  switch (form) {
-  case KernelForm::Rows:
-    return true;
-  case KernelForm::Columns:
-  case KernelForm::Scatter:
-    return !isResult;
-  case KernelForm::Attention:
-  case KernelForm::AttentionGrad:
-  case KernelForm::AttentionStep:
-    return false;
-  }
-  llvm_unreachable("every form is listed");
+bool KernelOp::takesPitches(bool ofResults) {
+  FormAttr form = getFormAttr();
+  if (!form || form.getKind() == KernelForm::Rows)
+    return form != nullptr;
+  KernelFormOpInterface op = getFormOp();
+  return !ofResults && !(op && op.usesStrides());
 }
 
 LogicalResult KernelOp::verifyPitches() {
@@ -69,7 +61,7 @@ LogicalResult KernelOp::verifyPitches() {
     if (getRowCount(shape) == 1 || *pitch <= getColumnCount(shape))
       return refuse() << "but " << getRowCount(shape) << " rows of "
                       << getColumnCount(shape) << " columns";
-    if (!getFormAttr() || !hasRows(getFormAttr().getKind(), isResult))
+    if (!takesPitches(isResult))
       return refuse() << "which its form does not read or write by";
     if (getTilesAttr() && getTilesAttr().getUnit() == TileUnit::Elements)
       return refuse() << "but its tiles make all rows one range";

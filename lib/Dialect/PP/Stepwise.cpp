@@ -53,12 +53,6 @@ SmallVector<Value> AttentionOp::buildStep(OpBuilder &builder,
   return {step.getOut(), Value()};
 }
 
-Value AttentionStepOp::getOverwritten(Value result) {
-  if (result == getKAfter())
-    return getKCache();
-  return result == getVAfter() ? getVCache() : Value();
-}
-
 //===----------------------------------------------------------------------===//
 // Losses
 //===----------------------------------------------------------------------===//

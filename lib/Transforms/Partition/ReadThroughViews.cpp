@@ -1,7 +1,8 @@
 //===- ReadThroughViews.cpp - Makes backwards read the saved layout -------===//
 //
-// Applies where a backward region reads a result of attention and the forward
-// uses that result through other views alone (heads merged into rows). The
+// Applies where a backward region reads a result that a kernel writes by
+// strides, as attention does, and the forward uses that result through other
+// views alone (heads merged into rows). The
 // backward then reads the value under these views and undoes them. So the value
 // is saved once: `chooseSaved` picks one of several views of a value.
 //
@@ -19,7 +20,6 @@
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Partition/Passes.h"
 
-#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::pp {
@@ -39,7 +39,7 @@ public:
         builder(OpBuilder::atBlockBegin(backward)) {}
 
   /// Returns whether any read was changed.
-  bool readResultsOfAttention();
+  bool readWrittenViews();
 
 private:
   llvm::MapVector<Value, SmallVector<OpOperand *>> getReads();
@@ -88,8 +88,8 @@ Value ViewReader::getContinuation(Value value) {
   addReaders(value, forward, readers);
   if (readers.size() != 1)
     return value;
-  Operation *only = *readers.begin();
-  if (!isa<ReshapeOp, TransposeOp>(only))
+  auto only = dyn_cast<ViewOpInterface>(*readers.begin());
+  if (!only || !only.hasInverse())
     return value;
   return getContinuation(only->getResult(0));
 }
@@ -99,23 +99,17 @@ Value ViewReader::getContinuation(Value value) {
 Value ViewReader::undoViews(Value value, Value continuation, Value same) {
   if (value == continuation)
     return same;
-  Operation *view = continuation.getDefiningOp();
-  Value x = throughMarks(view->getOperand(0));
-  Location loc = view->getLoc();
-  Value undone;
-  if (auto transpose = dyn_cast<TransposeOp>(view))
-    undone = TransposeOp::create(builder, loc, same,
-                                 invertPermutationVector(transpose.getPerm()));
-  else
-    undone = ReshapeOp::create(builder, loc, x.getType(), same);
-  return undoViews(value, x, undone);
+  auto view = continuation.getDefiningOp<ViewOpInterface>();
+  return undoViews(value, throughMarks(view->getOperand(0)),
+                   view.buildInverse(builder, same));
 }
 
-bool ViewReader::readResultsOfAttention() {
+bool ViewReader::readWrittenViews() {
   auto reads = getReads();
   bool hasChanged = false;
   for (auto &[value, operands] : reads) {
-    if (!value.getDefiningOp<AttentionOp>())
+    auto written = value.getDefiningOp<KernelFormOpInterface>();
+    if (!written || !written.usesStrides())
       continue;
     Value continuation = getContinuation(value);
     if (continuation == value)
@@ -139,7 +133,7 @@ struct ReadThroughViews : pp::impl::ReadThroughViewsBase<ReadThroughViews> {
     if (failed(parts))
       return signalPassFailure();
     for (StageParts &stage : parts->stages)
-      if (stage.backward && ViewReader(stage).readResultsOfAttention())
+      if (stage.backward && ViewReader(stage).readWrittenViews())
         yieldWhatIsRead(stage.forward);
   }
 };

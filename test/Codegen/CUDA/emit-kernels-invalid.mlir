@@ -1,6 +1,6 @@
 // RUN: ppopt opt %s --pp-emit-cuda-kernels --split-input-file --verify-diagnostics
 
-// expected-error@+1 {{'pp.kernel' op has no tiles or threads, or a reduction whose lanes are not those of the threads of a row; run --pp-plan-cuda-kernels first}}
+// expected-error@+1 {{'pp.kernel' op has no tiles or threads; run --pp-plan-cuda-kernels first}}
 pp.kernel @unplanned(%x: tensor<9x768xf32>) -> tensor<9xf32> attributes {form = #pp.form<rows 9x768>} {
   %0 = pp.reduce sum %x [1] {pp.sweep = 0 : i64} : tensor<9x768xf32>
   pp.return %0 : tensor<9xf32>
@@ -8,7 +8,7 @@ pp.kernel @unplanned(%x: tensor<9x768xf32>) -> tensor<9xf32> attributes {form = 
 
 // -----
 
-// expected-error@+1 {{'pp.kernel' op has no tiles or threads, or a reduction whose lanes are not those}}
+// expected-error@+1 {{'pp.kernel' op has a reduction whose lanes are not those of the threads of a row; run --pp-plan-cuda-kernels first}}
 pp.kernel @lanes(%x: tensor<9x768xf32>) -> tensor<9xf32> attributes {form = #pp.form<rows 9x768>, threads = #pp.threads<64, 32 per row, 8 each>, tiles = #pp.tiles<5 of 2 rows>} {
   %0 = pp.reduce sum %x [1] {pp.lanes = 64 : i64, pp.sweep = 0 : i64} : tensor<9x768xf32>
   pp.return %0 : tensor<9xf32>

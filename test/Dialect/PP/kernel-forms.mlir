@@ -90,7 +90,7 @@ pp.kernel @long(%x: tensor<8x4xf32>) -> tensor<8xf32> attributes {form = #pp.for
 // -----
 
 pp.kernel @queries(%x: tensor<1x2x80x4xf32>) -> tensor<1x2x80x4xf32> attributes {form = #pp.form<attention 2x1x80x4>} {
-  // expected-error @below {{'pp.attention' op takes queries 'tensor<1x2x80x4xf32>', but the space of @queries differs}}
+  // expected-error @below {{'pp.attention' op has a space of [1, 2, 80, 4], but that of @queries is [2, 1, 80, 4]}}
   %o, %lse = pp.attention %x, %x, %x : tensor<1x2x80x4xf32>, tensor<1x2x80x4xf32>, tensor<1x2x80x4xf32>
   pp.return %o : tensor<1x2x80x4xf32>
 }
@@ -182,4 +182,37 @@ pp.kernel @columns(%x: tensor<8x4xf32>) -> tensor<4xf32> attributes {form = #pp.
 pp.kernel @attention(%x: tensor<1x2x80x4xf32>) -> tensor<1x2x80x4xf32> attributes {form = #pp.form<attention 1x2x80x4>, tiles = #pp.tiles<8 of 16 queries, blocks of 8>} {
   %o, %lse = pp.attention %x, %x, %x : tensor<1x2x80x4xf32>, tensor<1x2x80x4xf32>, tensor<1x2x80x4xf32>
   pp.return %o : tensor<1x2x80x4xf32>
+}
+
+// -----
+
+// expected-error @below {{'pp.kernel' op has 6 tiles, but 8 of 3 columns cover its space}}
+pp.kernel @scatter(%ids: tensor<5xi32>, %dy: tensor<5x4xf32>) -> tensor<16x4xf32> attributes {form = #pp.form<scatter 5x4>, tiles = #pp.tiles<6 of 3 columns, blocks of 4>} {
+  %0 = pp.embedding_grad %ids, %dy : tensor<5xi32>, tensor<5x4xf32> to tensor<16x4xf32>
+  pp.return %0 : tensor<16x4xf32>
+}
+
+// -----
+
+pp.kernel @table(%ids: tensor<5xi32>, %dy: tensor<5x4xf32>) -> tensor<16x4xf32> attributes {form = #pp.form<scatter 16x4>} {
+  // expected-error @below {{'pp.embedding_grad' op has a space of [5, 4], but that of @table is [16, 4]}}
+  %0 = pp.embedding_grad %ids, %dy : tensor<5xi32>, tensor<5x4xf32> to tensor<16x4xf32>
+  pp.return %0 : tensor<16x4xf32>
+}
+
+// -----
+
+// Tiles of 5 blocks of keys and of 4 blocks of queries, for each of two heads.
+// expected-error @below {{'pp.kernel' op has 10 tiles, but 18 of 16 queries cover its space}}
+pp.kernel @gradient(%q: tensor<1x2x64x4xf32>, %k: tensor<1x2x40x4xf32>, %lse: tensor<1x2x64xf32>) -> tensor<1x2x64x4xf32> attributes {form = #pp.form<attention_grad 1x2x64x4>, tiles = #pp.tiles<10 of 16 queries, blocks of 8>} {
+  %dq, %dk, %dv = pp.attention_grad %q, %k, %k, %q, %lse, %q : tensor<1x2x64x4xf32>, tensor<1x2x40x4xf32>, tensor<1x2x40x4xf32>, tensor<1x2x64x4xf32>, tensor<1x2x64xf32>
+  pp.return %dq : tensor<1x2x64x4xf32>
+}
+
+// -----
+
+// expected-error @below {{'pp.kernel' op can't be computed in tiles of queries}}
+pp.kernel @step(%x: tensor<1x3x1x8xf32>, %keys: tensor<1x3x16x8xf32>, %at: tensor<1xi64>) -> tensor<1x3x1x8xf32> attributes {form = #pp.form<attention_step 1x3x1x8>, tiles = #pp.tiles<3 of 1 queries, blocks of 8>} {
+  %out, %k, %v = pp.attention_step %x, %x, %x cache %keys, %keys at %at {scale = 0.35 : f64} : tensor<1x3x1x8xf32>, tensor<1x3x1x8xf32>, tensor<1x3x16x8xf32>, tensor<1x3x16x8xf32>, tensor<1xi64>
+  pp.return %out : tensor<1x3x1x8xf32>
 }

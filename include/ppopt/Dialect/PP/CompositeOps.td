@@ -5,6 +5,8 @@
 
 include "ppopt/Dialect/PP/ModelOps.td"
 
+defvar PP_AttentionForm = [DeclareOpInterfaceMethods<PP_KernelFormOpInterface, ["getFormWork"]>, DeclareOpInterfaceMethods<PP_AttentionOpInterface>];
+
 //===----------------------------------------------------------------------===//
 // Composites: a fused form is faster, or the gradient needs less memory
 //===----------------------------------------------------------------------===//
@@ -118,7 +120,7 @@ def PP_EmbeddingOp : PP_ModelOp<"embedding", [PP_Infer, PP_TableSpace, PP_Elemen
   let hasVerifier = 1;
 }
 
-def PP_EmbeddingGradOp : PP_ModelOp<"embedding_grad", [PP_TableSpace]> {
+def PP_EmbeddingGradOp : PP_ModelOp<"embedding_grad", [PP_TableSpace, PP_Form]> {
   let summary = "adds each row of dy to the row of a zero table that its id names";
   let opDocGroup = PP_InternalOps;
   let description = [{
@@ -136,7 +138,7 @@ def PP_EmbeddingGradOp : PP_ModelOp<"embedding_grad", [PP_TableSpace]> {
   let hasVerifier = 1;
 }
 
-def PP_AttentionOp : PP_ModelOp<"attention", [PP_Infer, PP_Space, PP_Decompose, PP_Adjoint, PP_Stepwise]> {
+def PP_AttentionOp : PP_ModelOp<"attention", !listconcat(PP_AttentionForm, [PP_Infer, PP_Space, PP_Decompose, PP_Adjoint, PP_Stepwise])> {
   let summary = "softmax(scale * q kᵀ) v";
   let description = [{
     q [B, H, T, D], k [B, H, S, D], v [B, H, S, E]; out [B, H, T, E], and the log of each row's sum of
@@ -153,8 +155,8 @@ def PP_AttentionOp : PP_ModelOp<"attention", [PP_Infer, PP_Space, PP_Decompose, 
   let assemblyFormat = "$q `,` $k `,` $v attr-dict `:` type($q) `,` type($k) `,` type($v)";
 }
 
-def PP_AttentionGradOp : PP_ModelOp<"attention_grad", [PP_LinearSpace, PP_Decompose,
-    AllTypesMatch<["q", "dq"]>, AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>, AllTypesMatch<["out", "dout"]>]> {
+def PP_AttentionGradOp : PP_ModelOp<"attention_grad", !listconcat(PP_AttentionForm, [PP_LinearSpace, PP_Decompose,
+    AllTypesMatch<["q", "dq"]>, AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>, AllTypesMatch<["out", "dout"]>])> {
   let summary = "gradients of attention; the probabilities are computed again from lse";
   let opDocGroup = PP_InternalOps;
   let description = [{
@@ -181,6 +183,7 @@ def PP_AttentionGradOp : PP_ModelOp<"attention_grad", [PP_LinearSpace, PP_Decomp
 }
 
 def PP_AttentionStepOp : PP_ModelOp<"attention_step", [PP_Space, PP_Decompose,
+    DeclareOpInterfaceMethods<PP_KernelFormOpInterface, ["getFormWork", "getOverwritten"]>, DeclareOpInterfaceMethods<PP_AttentionOpInterface>,
     AllTypesMatch<["q", "k"]>, AllTypesMatch<["v", "out"]>, AllTypesMatch<["k_cache", "k_after"]>, AllTypesMatch<["v_cache", "v_after"]>]> {
   let summary = "causal attention of one position, from caches of keys and values";
   let opDocGroup = PP_InternalOps;
@@ -208,10 +211,6 @@ def PP_AttentionStepOp : PP_ModelOp<"attention_step", [PP_Space, PP_Decompose,
     $q `,` $k `,` $v `cache` $k_cache `,` $v_cache `at` $at attr-dict `:` type($q) `,` type($v) `,` type($k_cache) `,` type($v_cache) `,` type($at)
   }];
   let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    /// The cache that a result is in place of; null for `out`.
-    ::mlir::Value getOverwritten(::mlir::Value result);
-  }];
 }
 
 //===----------------------------------------------------------------------===//

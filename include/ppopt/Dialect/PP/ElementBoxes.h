@@ -7,12 +7,6 @@
 
 namespace mlir::pp {
 
-/// A box of elements of a value: [begin, end) in each dimension.
-struct ElementBox {
-  Value value;
-  SmallVector<int64_t> begin, end;
-};
-
 /// Returns the boxes of operands whose elements the box's defining op passes on
 /// unchanged. Nothing if the op is neither a view nor a cast of an integer to a
 /// wider one, or if no boxes of the operands have exactly these elements.

@@ -57,6 +57,10 @@ def PP_KernelOp : PP_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
     void setPitch(unsigned buffer, ::mlir::pp::Pitch pitch);
     /// Returns whether any buffer has a pitch.
     bool hasPitch();
+    /// Returns whether kernels of this form compute addresses of arguments, or of results, from pitches.
+    bool takesPitches(bool ofResults);
+    /// Returns the op that gives the kernel a form of its own; null if its form is rows or columns.
+    ::mlir::pp::KernelFormOpInterface getFormOp();
     /// Checks that the form fits the body, and the sweeps and tiles the form.
     ::llvm::LogicalResult verifyForm();
     /// Checks that rows have room in their pitch, and that the form has rows.

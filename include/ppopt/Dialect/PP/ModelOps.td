@@ -7,6 +7,7 @@
 #ifndef PPOPT_DIALECT_PP_MODEL_OPS
 #define PPOPT_DIALECT_PP_MODEL_OPS
 
+include "ppopt/Dialect/PP/KernelInterfaces.td"
 include "ppopt/Dialect/PP/PPBase.td"
 
 def PP_ModelOps : OpDocGroup {
@@ -46,6 +47,9 @@ defvar PP_Decompose = DeclareOpInterfaceMethods<PP_DecomposableOpInterface>;
 defvar PP_Element = DeclareOpInterfaceMethods<PP_ElementOpInterface>;
 defvar PP_Stepwise = DeclareOpInterfaceMethods<PP_StepwiseOpInterface>;
 defvar PP_Score = DeclareOpInterfaceMethods<PP_ScoreOpInterface>;
+defvar PP_View = DeclareOpInterfaceMethods<PP_ViewOpInterface>;
+defvar PP_Library = DeclareOpInterfaceMethods<PP_LibraryCallOpInterface>;
+defvar PP_Form = DeclareOpInterfaceMethods<PP_KernelFormOpInterface>;
 
 //===----------------------------------------------------------------------===//
 // Leaves
@@ -392,7 +396,8 @@ def PP_CheckpointOp : PP_ModelOp<"checkpoint", [SameOperandsAndResultType, PP_Li
 // Shape
 //===----------------------------------------------------------------------===//
 
-def PP_ReshapeOp : PP_ModelOp<"reshape", [PP_LinearSpace, PP_Element, PP_Adjoint]> {
+def PP_ReshapeOp : PP_ModelOp<"reshape", [PP_LinearSpace, PP_Element, PP_Adjoint,
+    DeclareOpInterfaceMethods<PP_ViewOpInterface, ["getOperandLayout", "keepsOrder", "hasInverse", "buildInverse"]>]> {
   let summary = "the same elements in row-major order under another shape";
   let description = [{
     Example:
@@ -408,7 +413,8 @@ def PP_ReshapeOp : PP_ModelOp<"reshape", [PP_LinearSpace, PP_Element, PP_Adjoint
   let hasFolder = 1;
 }
 
-def PP_TransposeOp : PP_ModelOp<"transpose", [PP_Infer, PP_LinearSpace, PP_Element, PP_Adjoint]> {
+def PP_TransposeOp : PP_ModelOp<"transpose", [PP_Infer, PP_LinearSpace, PP_Element, PP_Adjoint,
+    DeclareOpInterfaceMethods<PP_ViewOpInterface, ["getOperandLayout", "hasInverse", "buildInverse"]>]> {
   let summary = "dimension i of the result is dimension perm[i] of x";
   let description = [{
     Example:
@@ -423,7 +429,7 @@ def PP_TransposeOp : PP_ModelOp<"transpose", [PP_Infer, PP_LinearSpace, PP_Eleme
   let hasFolder = 1;
 }
 
-def PP_SliceOp : PP_ModelOp<"slice", [PP_MovedSpace, PP_Element, PP_Adjoint]> {
+def PP_SliceOp : PP_ModelOp<"slice", [PP_MovedSpace, PP_Element, PP_Adjoint, PP_View]> {
   let summary = "x from `offsets`, of the result's shape";
   let description = [{
     Example:
@@ -467,7 +473,7 @@ def PP_ConcatOp : PP_ModelOp<"concat", [PP_Infer, PP_LinearSpace, PP_Element, PP
   let assemblyFormat = "$inputs attr-dict `:` type($inputs)";
 }
 
-def PP_BroadcastOp : PP_ModelOp<"broadcast", [PP_LinearSpace, PP_Element, PP_Adjoint]> {
+def PP_BroadcastOp : PP_ModelOp<"broadcast", [PP_LinearSpace, PP_Element, PP_Adjoint, PP_View]> {
   let summary = "repeats x along new or unit dimensions";
   let description = [{
     Dimension i of x becomes dimension dims[i] of the result (increasing), of the same size or
@@ -515,7 +521,7 @@ def PP_ReduceOp : PP_ModelOp<"reduce", [PP_Infer, PP_LinearSpace, PP_Adjoint, PP
   let hasVerifier = 1;
 }
 
-def PP_MatmulOp : PP_ModelOp<"matmul", [PP_Infer, PP_LinearSpace, PP_Adjoint]> {
+def PP_MatmulOp : PP_ModelOp<"matmul", [PP_Infer, PP_LinearSpace, PP_Adjoint, PP_Library]> {
   let summary = "matmul, with batch dimensions";
   let description = [{
     lhs is [batch..., M, K], or [batch..., K, M] with `transpose_lhs`. rhs is [batch..., K, N] or [K, N], with its last two dimensions swapped with

@@ -60,6 +60,7 @@ struct TaskOperand {
 } // namespace mlir::pp
 
 #include "ppopt/Dialect/PP/CollectiveInterface.h.inc"
+#include "ppopt/Dialect/PP/KernelInterfaces.h"
 
 #define GET_OP_CLASSES
 #include "ppopt/Dialect/PP/PPOps.h.inc"

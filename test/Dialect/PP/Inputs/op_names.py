@@ -16,10 +16,8 @@ FOLDERS = ["Analysis", "Transforms", "Codegen", "Program", "Driver"]
 MAKES = "creates it"
 
 MOVES = "index ranges are followed through ops that only move elements"
-FOLDS = "kernels and matmuls read through it: strides, offsets and index maps"
-SAVES = "the backward reads through it what lies in memory anyway"
 PARTS = "parts that fill a tensor are one concatenation"
-FORM = "computes its matmuls itself: its own form of kernel"
+FORM = "its own form of kernel"
 
 FREE = "costs nothing to compute again"
 SENT = "ranks may send a narrower type than they keep"
@@ -57,18 +55,18 @@ ALLOWED = {
                "Codegen": "as cheap as the read it would save"},
     "IotaOp": {"Codegen": "as cheap as the read it would save", "BatchPropagation": "its elements are the numbers of rows"},
     "ReduceOp": {"OptimizerStep": MAKES, "Codegen": "ends a sweep of a kernel"},
-    "MatmulOp": {"Codegen": "becomes a library matmul"},
     "EmbeddingOp": {"MakeGenerator": MAKES},
-    "EmbeddingGradOp": {"Codegen": "adds to rows that ids name: its own form of kernel"},
-    "AttentionOp": {"Codegen": FORM, "ReadThroughViews": "writes its output under the views that follow it", "Cost": FORM},
-    "AttentionStepOp": {"Codegen": FORM, "Cost": FORM},
-    "AttentionGradOp": {"Codegen": FORM, "Cost": FORM},
-    "ReshapeOp": {"MakeGenerator": MOVES, "ShardedTasks": MAKES, "Codegen": FOLDS, "ReadThroughViews": SAVES, "Cost": FREE},
-    "TransposeOp": {"MakeGenerator": MAKES, "Codegen": FOLDS, "ReadThroughViews": SAVES, "Cost": FREE},
-    "SliceOp": {"BlockRows": MAKES, "ShardedTasks": MAKES, "ShardChecker": "a part of a bucket is a slice of it", "Codegen": FOLDS, "Cost": FREE},
+    # The code of their forms.
+    "EmbeddingGradOp": {file: FORM for file in ("EmitColumns", "TableRows")},
+    "AttentionOp": {file: FORM for file in ("EmitAttention", "EmitAttentionForward", "EmitWarpAttention", "WarpAttention", "AttentionTile")},
+    "AttentionStepOp": {"EmitAttentionStep": FORM},
+    "AttentionGradOp": {file: FORM for file in ("EmitAttentionBackward", "EmitAttentionGrad", "EmitWarpAttentionGrad", "WarpAttention")},
+    "ReshapeOp": {"MakeGenerator": MOVES, "ShardedTasks": MAKES, "ReductionForms": MAKES},
+    "TransposeOp": {"MakeGenerator": MAKES, "Cost": "the operand of a matmul, the other way round"},
+    "SliceOp": {"BlockRows": MAKES, "ReductionForms": MAKES, "ShardedTasks": MAKES, "ShardChecker": "a part of a bucket is a slice of it"},
     "PadOp": {"CombinePads": PARTS},
     "ConcatOp": {"BlockRows": MAKES, "MakeGenerator": MAKES, "Codegen": "its operands are computed in their place in its buffer"},
-    "BroadcastOp": {"Codegen": FOLDS, "Cost": FREE},
+    "BroadcastOp": {"KernelOutliner": "left out of names"},
     # A mark, which computes nothing and does not reach tasks.
     "CheckpointOp": {"Cost": FREE, "InlineCalls": MAKES, "InsertPlan": "folds it where the plan takes no notice of it",
                      "PlaceByCost": "what is kept", "SplitTasks": "consumes it", "ReadThroughViews": "reads through it",

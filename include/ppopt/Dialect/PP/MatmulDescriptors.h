@@ -1,7 +1,7 @@
 //===- MatmulDescriptors.h - Matmuls as libraries see them ----------------===//
 
-#ifndef PPOPT_ANALYSIS_MATMULDESCRIPTORS_H
-#define PPOPT_ANALYSIS_MATMULDESCRIPTORS_H
+#ifndef PPOPT_DIALECT_PP_MATMULDESCRIPTORS_H
+#define PPOPT_DIALECT_PP_MATMULDESCRIPTORS_H
 
 #include "ppopt/Dialect/PP/PP.h"
 #include "ppopt/matmul.h"
@@ -16,4 +16,4 @@ namespace mlir::pp {
 
 } // namespace mlir::pp
 
-#endif // PPOPT_ANALYSIS_MATMULDESCRIPTORS_H
+#endif // PPOPT_DIALECT_PP_MATMULDESCRIPTORS_H

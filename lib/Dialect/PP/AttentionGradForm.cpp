@@ -1,0 +1,42 @@
+//===- AttentionGradForm.cpp - Kernels of the gradient of attention -------===//
+
+#include "AttentionShapes.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+KernelForm AttentionGradOp::getKernelForm() {
+  return KernelForm::AttentionGrad;
+}
+
+SmallVector<int64_t> AttentionGradOp::getKernelSpace() {
+  return SmallVector<int64_t>(getShape(getQ()));
+}
+
+std::optional<int64_t> AttentionGradOp::countTiles(TilesAttr tiles) {
+  AttentionShape shape = getAttentionShape();
+  int64_t heads = shape.batch * shape.heads, size = tiles.getSize();
+  if (tiles.getUnit() == TileUnit::Heads)
+    return llvm::divideCeil(heads, size);
+  if (tiles.getUnit() != TileUnit::Queries || tiles.getBlock() == 0)
+    return std::nullopt;
+  // Tiles of keys have dK and dV, those of queries dQ.
+  return heads * (llvm::divideCeil(shape.keys, tiles.getBlock()) +
+                  llvm::divideCeil(shape.queries, size));
+}
+
+bool AttentionGradOp::usesStrides() { return true; }
+
+AttentionShape AttentionGradOp::getAttentionShape() {
+  return makeAttentionShape(getQ(), getV(), getCausal(), getScale());
+}
+
+/// The scores and dO Vᵀ; dQ, dK and dV.
+FormWork AttentionGradOp::getFormWork() {
+  AttentionShape shape = getAttentionShape();
+  return makeAttentionWork(
+      shape, static_cast<double>(3 * shape.queryWidth + 2 * shape.valueWidth),
+      /*perScore=*/10, /*isGradient=*/true);
+}
