@@ -90,14 +90,88 @@ int64_t pp::getPlaceChunks(PlanOp plan) {
   return mesh.size(mesh.shardAxis());
 }
 
-int64_t pp::getNormElements(PlanOp plan) {
-  return plan.getPlaces() * getPlaceChunks(plan);
+SmallVector<StringAttr> pp::getTileAxes(ParamDeclOp param,
+                                        const geometry::Mesh &mesh) {
+  SmallVector<StringAttr> cut;
+  auto sharding = param->getAttrOfType<ShardingAttr>(kShardingAttr);
+  if (!sharding)
+    return cut;
+  for (const geometry::Axis &axis : mesh)
+    for (const DimCut &each : sharding.getCuts())
+      if (each.axis == StringRef(axis.name))
+        cut.push_back(each.axis);
+  return cut;
 }
 
 int64_t pp::countChunkRuns(PlanOp plan, TaskOp task) {
   int64_t chunks = getPlaceChunks(plan);
   bool hasAll = task.getKind() == TaskKind::Norm && plan.getZero() == 0;
   return hasAll && chunks > 1 ? chunks : 0;
+}
+
+//===----------------------------------------------------------------------===//
+// NormLayout
+//===----------------------------------------------------------------------===//
+
+NormLayout::NormLayout(ModuleOp module) {
+  geometry::Mesh mesh;
+  for (auto plan : module.getOps<PlanOp>()) {
+    mesh = plan.getGeometry();
+    places = plan.getPlaces();
+    chunks = getPlaceChunks(plan);
+  }
+  llvm::StringMap<ParamDeclOp> params;
+  for (auto param : module.getOps<ParamDeclOp>())
+    params[param.getParamName()] = param;
+  for (auto bucket : module.getOps<BucketOp>()) {
+    ParamDeclOp param; // all of a bucket are cut over the same axes
+    if (!bucket.getParams().empty())
+      param = params.lookup(cast<StringAttr>(bucket.getParams()[0]));
+    SmallVector<StringAttr> cut;
+    if (param)
+      cut = getTileAxes(param, mesh);
+    auto *known = llvm::find(classes, cut);
+    classOf[bucket.getSymName()] = known - classes.begin();
+    if (known == classes.end())
+      classes.push_back(std::move(cut));
+  }
+  if (classes.empty())
+    classes.emplace_back();
+  for (const geometry::Axis &axis : mesh)
+    for (const SmallVector<StringAttr> &cut : classes)
+      if (const auto *found = llvm::find_if(
+              cut,
+              [&](StringAttr each) { return each == StringRef(axis.name); });
+          found != cut.end()) {
+        axes.push_back(*found);
+        sizes.push_back(axis.size);
+        break;
+      }
+}
+
+unsigned NormLayout::getClass(BucketOp bucket) const {
+  return classOf.lookup(bucket.getSymName());
+}
+
+SmallVector<int64_t> NormLayout::getShape() const {
+  SmallVector<int64_t> shape = {int64_t(classes.size()), places};
+  shape.append(sizes);
+  shape.push_back(chunks);
+  return shape;
+}
+
+int64_t NormLayout::getElements() const {
+  return ShapedType::getNumElements(getShape());
+}
+
+int64_t NormLayout::getFirst(unsigned classNumber, int64_t place) const {
+  int64_t perPlace = getElements() / (int64_t(classes.size()) * places);
+  return (classNumber * places + place) * perPlace;
+}
+
+int64_t NormLayout::getStride(unsigned axis) const {
+  return chunks *
+         ShapedType::getNumElements(ArrayRef(sizes).drop_front(axis + 1));
 }
 
 //===----------------------------------------------------------------------===//
@@ -136,7 +210,7 @@ void BufferIndex::addWholeBuffers(TaskOp task) {
     }
 }
 
-BufferIndex::BufferIndex(ModuleOp module) {
+BufferIndex::BufferIndex(ModuleOp module) : norm(module) {
   MLIRContext *context = module.getContext();
   Type byte = IntegerType::get(context, 8);
   int64_t dataParallel = 1, microbatches = 1;
@@ -146,7 +220,7 @@ BufferIndex::BufferIndex(ModuleOp module) {
     dataParallel = plan.getBatchParts();
     microbatches = plan.getMicrobatches();
     states = getOptimizerStates(plan.getOptimizer());
-    add(BufferAttr::get(context, BufferKind::Norm), getNormElements(plan),
+    add(BufferAttr::get(context, BufferKind::Norm), norm.getElements(),
         Float64Type::get(context));
   }
   for (auto bucket : module.getOps<BucketOp>())
@@ -224,18 +298,27 @@ AddressAttr BufferIndex::getChunk(BucketOp bucket, BufferAttr buffer,
                           strides);
 }
 
-/// Returns where the norm has the sum of squares of a chunk of a place.
-AddressAttr BufferIndex::getNormEntry(BufferAttr buffer, int64_t place,
+/// Returns where the norm has the sum of squares that a task computes of a
+/// chunk.
+AddressAttr BufferIndex::getNormEntry(BufferAttr buffer, TaskOp task,
                                       std::optional<int64_t> chunk) const {
   constexpr int64_t bytes = sizeof(double);
-  std::string_view axis = mesh.shardAxis();
-  int64_t chunks = mesh.size(axis);
-  int64_t first = place * chunks * bytes;
-  if (chunk || chunks == 1 || !isSharded)
-    return AddressAttr::get(buffer, first + chunk.value_or(0) * bytes);
+  unsigned classNumber = 0; // that of all buckets of the task
+  for (const TaskOperand &operand : task.getBoundOperands())
+    if (operand.role.getKind() == RoleKind::GradRange)
+      if (BucketOp bucket = buckets.lookup(operand.role.getName()))
+        classNumber = norm.getClass(bucket);
+  int64_t first = norm.getFirst(classNumber, task.getPlace()) * bytes;
   MLIRContext *context = buffer.getContext();
-  auto stride = StrideAttr::get(context, StringAttr::get(context, axis), bytes);
-  return AddressAttr::get(context, buffer, first, stride);
+  SmallVector<StrideAttr> strides;
+  for (auto [i, axis] : llvm::enumerate(norm.getAxes()))
+    strides.push_back(
+        StrideAttr::get(context, axis, norm.getStride(i) * bytes));
+  if (!chunk && norm.getChunks() > 1 && isSharded)
+    strides.push_back(StrideAttr::get(
+        context, StringAttr::get(context, mesh.shardAxis()), bytes));
+  return AddressAttr::get(context, buffer, first + chunk.value_or(0) * bytes,
+                          strides);
 }
 
 FailureOr<CollectiveOperand> BufferIndex::getOperand(StartOp start,
@@ -455,7 +538,7 @@ BufferIndex::findAddress(RunOp run, TaskOp task,
   auto type = cast<ShapedType>(operand.type);
   if (BufferAttr whole = getWholeBuffer(role)) {
     if (role.getKind() == RoleKind::Norm && task.getKind() == TaskKind::Norm)
-      return getNormEntry(whole, task.getPlace(), chunk);
+      return getNormEntry(whole, task, chunk);
     BucketOp bucket = buckets.lookup(role.getName());
     bool isRange = role.getKind() == RoleKind::ParamRange ||
                    role.getKind() == RoleKind::GradRange;

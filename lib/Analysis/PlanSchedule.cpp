@@ -5,6 +5,7 @@
 #include "ppopt/Analysis/StepCopies.h"
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Analysis/TaskCollectives.h"
 #include "ppopt/Analysis/TaskTimes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
@@ -146,8 +147,8 @@ static double getHidden(const CollectiveTime &of, const TaskTime &time) {
 }
 
 static std::vector<StageCollective>
-describeCollectives(TaskOp task, const TaskTime &time,
-                    const geometry::Mesh &mesh) {
+describeTimed(TaskOp task, const TaskTime &time, const geometry::Mesh &mesh) {
+  auto module = task->getParentOfType<ModuleOp>();
   std::vector<StageCollective> all;
   for (const CollectiveTime &timed : time.collectives) {
     TaskCollectiveAttr collective = timed.collective;
@@ -166,6 +167,8 @@ describeCollectives(TaskOp task, const TaskTime &time,
     added.waitStart = timed.waitStart;
     added.waitEnd = timed.waitEnd;
     added.hidden = getHidden(timed, time);
+    added.isOfBucket = isOfBucket(collective, module);
+    added.bytesSent = predictSent(collective, mesh, task.getPlace());
   }
   return all;
 }
@@ -180,7 +183,7 @@ void pp::setStageTimes(ModuleOp module, PlanOp plan, StageGraph &graph) {
         graph.stages[static_cast<size_t>(task.getStage())];
     TaskTime estimate = times.estimate(task);
     double time = estimate.total;
-    auto collectives = describeCollectives(task, estimate, mesh);
+    auto collectives = describeTimed(task, estimate, mesh);
     switch (task.getKind()) {
     case TaskKind::Forward:
       stage.forwardTime = time;

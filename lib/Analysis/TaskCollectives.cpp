@@ -2,6 +2,8 @@
 
 #include "ppopt/Analysis/TaskCollectives.h"
 
+#include "ppopt/Dialect/PP/TypeSizes.h"
+
 using namespace mlir;
 using namespace mlir::pp;
 namespace geometry = ppopt::geometry;
@@ -23,6 +25,20 @@ SmallVector<Attribute> pp::describeCollectives(TaskOp task) {
   for (auto op : task.getBody().front().getOps<CollectiveOpInterface>())
     found.push_back(describeCollective(op));
   return found;
+}
+
+bool pp::isOfBucket(TaskCollectiveAttr collective, ModuleOp module) {
+  return module.lookupSymbol<BucketOp>(collective.getWhat()) != nullptr;
+}
+
+int64_t pp::predictSent(TaskCollectiveAttr collective,
+                        const geometry::Mesh &mesh, int64_t place) {
+  geometry::Group group = collective.getGroup().getGeometry();
+  int64_t rank = mesh.firstRank(place).value_or(0);
+  return geometry::elementsSent(collective.getCollective().getKind(),
+                                collective.getElements(), mesh.size(group),
+                                mesh.position(group, rank).value_or(0)) *
+         getElementBytes(collective.getType());
 }
 
 LogicalResult pp::verifySignature(TaskOp task) {

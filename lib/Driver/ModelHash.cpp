@@ -23,8 +23,8 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Drops what belongs to a plan and not to the model (the device, thresholds
-/// and marks), and buffers, which no step reads.
+/// Drops what belongs to a plan and not to the model (the device, thresholds,
+/// marks and shardings), and buffers, which no step reads.
 static void dropPlan(ModuleOp model) {
   setDevice(model, getBuiltinDevice());
   model->removeAttr(kThresholdsAttr);
@@ -33,6 +33,10 @@ static void dropPlan(ModuleOp model) {
   FailureOr<func::FuncOp> entry = findEntry(model);
   if (succeeded(entry))
     (void)dissolveMarks(*entry, std::numeric_limits<int64_t>::max());
+  model.walk([](ParamOp param) { param.removeShardAttr(); });
+  for (auto function : model.getOps<func::FuncOp>())
+    for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+      function.removeArgAttr(i, kShardAttr);
   model.walk([](CheckpointOp mark) {
     mark.replaceAllUsesWith(mark.getX());
     mark.erase();

@@ -94,6 +94,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
   case Phase::Partitioned:
     manager.addPass(createReadThroughViews());
     buildShardPipeline(manager);
+    manager.addPass(createLowerModelReshards());
     manager.addPass(createSplitTasks());
     manager.addPass(createFormBuckets());
     manager.addPass(createGatherParameters());

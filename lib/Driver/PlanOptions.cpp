@@ -90,10 +90,12 @@ static std::string checkSizes(const PlanOptions &plan) {
   if (plan.launch == Launch::local)
     for (const geometry::Axis &axis : plan.mesh)
       if (axis.size > 1 &&
-          geometry::useOf(axis.name) == geometry::AxisUse::Batch)
-        return ("--launch local is one process without data-parallel ranks; "
-                "leave " +
-                Twine(axis.name) + "=" + Twine(axis.size) +
+          geometry::useOf(axis.name) != geometry::AxisUse::Places)
+        return ("--launch local is one process " +
+                Twine(geometry::useOf(axis.name) == geometry::AxisUse::Batch
+                          ? "without data-parallel ranks"
+                          : "whose places are not cut further") +
+                "; leave " + Twine(axis.name) + "=" + Twine(axis.size) +
                 " out of --mesh, or --launch local")
             .str();
   if (std::string wrong = plan.mesh.check(); !wrong.empty())

@@ -5,8 +5,8 @@
 #include "geometry/shard.h"
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Analysis/TaskCollectives.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
-#include "ppopt/Program/PredictCounts.h"
 #include "ppopt/share_by_size.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -57,9 +57,10 @@ static void addElsewhere(ModuleOp module, PlanOp plan, int64_t place,
   }
 }
 
-/// Adds what the collectives of a place's tasks send in a step of training.
-static void addTraffic(PlanOp plan, const PlaceContents &contents,
-                       PlaceReport &report) {
+/// Adds what the collectives of buckets in a place's tasks send in a step of
+/// training.
+static void addTraffic(ModuleOp module, PlanOp plan,
+                       const PlaceContents &contents, PlaceReport &report) {
   geometry::Mesh mesh = plan.getGeometry();
   DenseMap<StringAttr, TaskOp> tasks;
   for (TaskOp task : contents.tasks)
@@ -73,6 +74,8 @@ static void addTraffic(PlanOp plan, const PlaceContents &contents,
       if (!task)
         continue; // of another place
       for (TaskCollectiveAttr each : task.getCollectiveList()) {
+        if (!isOfBucket(each, module))
+          continue;
         int64_t bytes = predictSent(each, mesh, contents.place);
         bool isSum = geometry::reduces(each.getCollective().getKind());
         TaskTraffic &traffic = isSum ? report.sums : report.gathers;
@@ -88,7 +91,7 @@ static void addTraffic(PlanOp plan, const PlaceContents &contents,
 void pp::addSharded(ModuleOp module, PlanOp plan, const PlaceContents &contents,
                     PlaceReport &report) {
   addElsewhere(module, plan, contents.place, report);
-  addTraffic(plan, contents, report);
+  addTraffic(module, plan, contents, report);
   for (ParamDeclOp param : contents.params)
     if (param.getLearns())
       report.learned += cast<ShapedType>(param.getType()).getNumElements();

@@ -3,6 +3,7 @@
 #include "ppopt/Program/PredictCounts.h"
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Analysis/TaskCollectives.h"
 #include "ppopt/Dialect/PP/MatmulDescriptors.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
@@ -19,16 +20,6 @@ static int64_t countSent(StartOp start, const CollectiveOperand &operand,
                                 mesh.size(group),
                                 mesh.position(group, rank).value_or(0)) *
          getElementBytes(operand.type);
-}
-
-int64_t pp::predictSent(TaskCollectiveAttr collective,
-                        const geometry::Mesh &mesh, int64_t place) {
-  geometry::Group group = collective.getGroup().getGeometry();
-  int64_t rank = mesh.firstRank(place).value_or(0);
-  return geometry::elementsSent(collective.getCollective().getKind(),
-                                collective.getElements(), mesh.size(group),
-                                mesh.position(group, rank).value_or(0)) *
-         getElementBytes(collective.getType());
 }
 
 static schema::Predicted

@@ -451,10 +451,15 @@ LogicalResult TaskMemory::overwrite(BeginOp op, const ByteRange &range) {
   return result;
 }
 
+/// Scratch memory holds nothing afterwards.
 LogicalResult TaskMemory::verify(FinishOp op) {
-  if (inFlight.erase(op.getNumber()) == 0)
+  auto found = inFlight.find(op.getNumber());
+  if (found == inFlight.end())
     return op.emitOpError("waits for collective ")
            << op.getNumber() << ", which is not in flight";
+  for (const ByteRange &scratch : ArrayRef(found->second.ranges).drop_front(2))
+    getMemory(scratch).lose(scratch, op, "a collective used as scratch memory");
+  inFlight.erase(found);
   return success();
 }
 

@@ -11,8 +11,8 @@ namespace ppopt::geometry {
 enum class AxisUse {
   Batch,   ///< the rows of the batch
   Places,  ///< the model: a coordinate is a place
+  Model,   ///< what the model's author annotated with the axis
   Planned, ///< nothing: this version rejects the axis by name
-  None,    ///< nothing: the ranks are replicas that compute the same
 };
 
 struct KnownAxis {
@@ -22,9 +22,8 @@ struct KnownAxis {
 
 /// The one declaration of the axes' names.
 inline constexpr KnownAxis knownAxes[] = {
-    {"dp", AxisUse::Batch},   {"fsdp", AxisUse::Batch},
-    {"pp", AxisUse::Places},  {"tp", AxisUse::Planned},
-    {"cp", AxisUse::Planned}, {"ep", AxisUse::Planned},
+    {"dp", AxisUse::Batch}, {"fsdp", AxisUse::Batch}, {"pp", AxisUse::Places},
+    {"tp", AxisUse::Model}, {"cp", AxisUse::Planned}, {"ep", AxisUse::Planned},
 };
 
 /// A mesh has at most this many axes: ppopt_key has a coordinate on each.
@@ -43,12 +42,12 @@ inline constexpr std::string_view batchAxis = axisOf(AxisUse::Batch);
 /// The axis whose coordinates are places.
 inline constexpr std::string_view placeAxis = axisOf(AxisUse::Places);
 
-/// Any name is an axis; one that is not known has no use.
+/// Any name is an axis; one that is not known cuts the model.
 constexpr AxisUse useOf(std::string_view name) {
   for (const KnownAxis &axis : knownAxes)
     if (axis.name == name)
       return axis.use;
-  return AxisUse::None;
+  return AxisUse::Model;
 }
 
 } // namespace ppopt::geometry

@@ -1,12 +1,12 @@
 // RUN: %ppopt opt %s --pp-verify-kernels --split-input-file --verify-diagnostics
 
 // What is right: a gather beside a launch, a reduce-scatter that overwrites what it reads, an all-reduce with scratch memory. What is waited for, and what
-// is released, is free: temporaries share memory.
+// is released, is free: temporaries share memory, and scratch memory that of a result that is not made yet.
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.kernel @copy(%x: tensor<64xf32>) -> (tensor<64xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x64>, tiles = #pp.tiles<1 of 4096 elements>} {
   pp.return %x : tensor<64xf32>
 }
-pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %y: memref<64xf32>, %h: memref<64xf32>)
+pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %y: memref<64xf32>, %h: memref<64xf32>, %z: memref<64xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>, #pp.task_collective<<reduce_scatter> over <["dp"]> channel 2 "b0" of 64 x f32>, #pp.task_collective<<all_reduce> over <["dp"]> channel 3 "h" of 64 x f32>], temp_bytes = 1024 : i64} {
   %w = pp.temp 0 : memref<64xf32>
   pp.begin 0 all_gather %p outs(%w : memref<64xf32>) : memref<32xf32>
@@ -22,9 +22,28 @@ pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, 
   pp.finish 1
   %v = pp.temp 256 : memref<64xf32>
   pp.launch @copy ins(%u : memref<64xf32>) outs(%v : memref<64xf32>) {inplace = array<i64: -1>}
-  %s = pp.temp 640 : memref<32xf32>
+  %s = memref.reinterpret_cast %z to offset: [0], sizes: [32], strides: [1] : memref<64xf32> to memref<32xf32>
   pp.begin 2 all_reduce %v outs(%h, %s : memref<64xf32>, memref<32xf32>) : memref<64xf32>
   pp.finish 2
+  pp.launch @copy ins(%u : memref<64xf32>) outs(%z : memref<64xf32>) {inplace = array<i64: -1>}
+  pp.return
+}
+
+// -----
+
+// Scratch memory holds nothing.
+pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+pp.kernel @half(%x: tensor<32xf32>) -> (tensor<32xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x32>, tiles = #pp.tiles<1 of 4096 elements>} {
+  pp.return %x : tensor<32xf32>
+}
+pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %h: memref<64xf32>, %y: memref<32xf32>)
+    attributes {collectives = [#pp.task_collective<<all_reduce> over <["dp"]> channel 3 "h" of 64 x f32>], temp_bytes = 1024 : i64} {
+  %s = pp.temp 0 : memref<32xf32>
+  pp.begin 0 all_reduce %x outs(%h, %s : memref<64xf32>, memref<32xf32>) : memref<64xf32>
+  // expected-note @below {{it is here}}
+  pp.finish 0
+  // expected-error @below {{reads bytes 0 to 128 of the temporaries, which a collective used as scratch memory}}
+  pp.launch @half ins(%s : memref<32xf32>) outs(%y : memref<32xf32>) {inplace = array<i64: -1>}
   pp.return
 }
 

@@ -127,6 +127,27 @@ def PaddingNotZero : Pass<"mutate-padding-not-zero", "::mlir::ModuleOp"> {
   }];
 }
 
+// Of axes of the model.
+
+def BiasInEachPart : Pass<"mutate-bias-in-each-part", "::mlir::ModuleOp"> {
+  let summary = "A bias is added as often as there are parts of a sum";
+  let description = [{
+    Where a task adds a bias to a sum over ranks, each rank adds it to its part. No verifier can see it; the comparison of losses must.
+  }];
+}
+
+def PartialGradientScaled : Pass<"mutate-partial-gradient-scaled", "::mlir::ModuleOp"> {
+  let summary = "The gradient of an activation is a mean over ranks, and not their sum";
+  let description = "The first all-reduce of a backward divides by its ranks. No verifier can see it; the comparison of norms must.";
+}
+
+def NormCountsCopies : Pass<"mutate-norm-counts-copies", "::mlir::ModuleOp"> {
+  let summary = "The norm counts a parameter that is not cut once for each rank that has it";
+  let description = [{
+    The decide task adds up the entries of all positions on the axes that cut other parameters. No verifier can see it; the comparison of norms must.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Phase scheduled
 //===----------------------------------------------------------------------===//

@@ -35,7 +35,7 @@ class Result:
         self.all_records = records    # the log
         self.records = [record for record in records if record.get("event") == "step"]
         self.gradients = gradients    # of the first step, or None
-        self.parameters = parameters  # after the last step
+        self.parameters = parameters  # after the last step, or None
         self.output = output
 
     @property
@@ -89,12 +89,13 @@ def compile_model(ppopt, model, output, flags=(), generates=False, optimized=Fal
 
 
 def run(executable, flags, launch="threads", dump_gradients=False, init=None, inputs=None, steps=1, timeout=300,
-        name="run", env=None, before=()):
+        name="run", env=None, before=(), export=True):
     """Trains. `launch`: "threads" or "mpirun". `init`, `inputs`: {name: array}. `before`: a command that each rank is
-    started by. Files lie beside the executable."""
+    started by. `export`: whether the result has parameters. Files lie beside the executable."""
     stem = f"{executable.path}.{name}.{launch}"
-    command = [executable.path, "--steps", str(steps), *new_log(stem + ".jsonl", flags),
-               "--export", stem + ".parameters.safetensors", *flags]
+    command = [executable.path, "--steps", str(steps), *new_log(stem + ".jsonl", flags), *flags]
+    if export:
+        command += ["--export", stem + ".parameters.safetensors"]
     if inputs is not None:
         safetensors_io.write(stem + ".inputs.safetensors", inputs)
         command += ["--inputs", stem + ".inputs.safetensors", "--no-shuffle"]
@@ -110,7 +111,8 @@ def run(executable, flags, launch="threads", dump_gradients=False, init=None, in
     with open(stem + ".jsonl") as file:
         records = [json.loads(line) for line in file]
     gradients = safetensors_io.read(stem + ".gradients.safetensors") if dump_gradients else None
-    return Result(records, gradients, safetensors_io.read(stem + ".parameters.safetensors"), done.stderr + done.stdout)
+    parameters = safetensors_io.read(stem + ".parameters.safetensors") if export else None
+    return Result(records, gradients, parameters, done.stderr + done.stdout)
 
 
 def sums_in_tasks(program):

@@ -44,6 +44,7 @@ struct Parameter {
   std::string type;  ///< alias, "!w_qkv"
   std::string init;  ///< "#pp.init<zeros>"
   bool decayed;
+  std::string cuts = {}; ///< "[{}, {tp}]"; empty: not annotated
 };
 
 /// Writes `%name = pp.param ...`.
@@ -51,8 +52,10 @@ void declare(raw_ostream &out, StringRef value, StringRef name,
              const Parameter &parameter) {
   out << "  " << value << " = pp.param \"" << name
       << "\" {init = " << parameter.init
-      << (parameter.decayed ? "" : ", no_decay") << "} : " << parameter.type
-      << "\n";
+      << (parameter.decayed ? "" : ", no_decay");
+  if (!parameter.cuts.empty())
+    out << ", shard = #pp.sharding<" << parameter.cuts << ">";
+  out << "} : " << parameter.type << "\n";
 }
 
 std::string normal(double deviation) {
@@ -68,15 +71,16 @@ public:
     block = {
         {"ln_1.weight", "%ln1_w", "!c", ones, false},
         {"ln_1.bias", "%ln1_b", "!c", zeros, false},
-        {"attn.qkv.weight", "%qkv_w", "!w_qkv", first, true},
+        {"attn.qkv.weight", "%qkv_w", "!w_qkv", first, true, "[{}, {3 * tp}]"},
         {"attn.qkv.bias", "%qkv_b", "!c3", zeros, false},
-        {"attn.proj.weight", "%proj_w", "!w_proj", residual, true},
+        {"attn.proj.weight", "%proj_w", "!w_proj", residual, true,
+         "[{tp}, {}]"},
         {"attn.proj.bias", "%proj_b", "!c", zeros, false},
         {"ln_2.weight", "%ln2_w", "!c", ones, false},
         {"ln_2.bias", "%ln2_b", "!c", zeros, false},
-        {"mlp.fc.weight", "%fc_w", "!w_up", first, true},
+        {"mlp.fc.weight", "%fc_w", "!w_up", first, true, "[{}, {tp}]"},
         {"mlp.fc.bias", "%fc_b", "!c4", zeros, false},
-        {"mlp.proj.weight", "%out_w", "!w_down", residual, true},
+        {"mlp.proj.weight", "%out_w", "!w_down", residual, true, "[{tp}, {}]"},
         {"mlp.proj.bias", "%out_b", "!c", zeros, false},
     };
   }

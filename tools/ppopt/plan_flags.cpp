@@ -93,11 +93,13 @@ static void addChoices(CommandLine &line, PlanOptions &plan) {
 
 PlanFlags::PlanFlags(CommandLine &line) : line(line) {
   line.endGroup();
-  line.value("mesh", "dp=D,pp=P",
-             "ranks along each axis of the mesh: dp splits the rows of the "
-             "batch, fsdp splits them further and is the axis that --zero "
-             "shards over, pp splits the model into places (default dp=1)",
-             [this](StringRef value) { return readMesh(value, plan.mesh); });
+  line.value(
+      "mesh", "dp=D,pp=P",
+      "ranks along each axis of the mesh: dp splits the rows of the "
+      "batch, fsdp splits them further and is the axis that --zero "
+      "shards over, tp cuts the parameters that the model annotates with "
+      "it, pp splits the model into places (default dp=1)",
+      [this](StringRef value) { return readMesh(value, plan.mesh); });
   line.count("batch", plan.batch,
              "rows of the global batch; overrides the model's");
   line.count("microbatches", plan.microbatches,

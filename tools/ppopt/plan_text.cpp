@@ -348,10 +348,61 @@ static void printRepeated(const PlanOptions &plan, const PlanReport &report,
   print("sum gradients", sums, "--zero 1");
 }
 
+/// Calls `visit` with the collectives inside the tasks of each stage.
+static void
+forEachInTasks(const PlanReport &report,
+               function_ref<void(const schedule::StageCollective &)> visit) {
+  for (const schedule::Stage &stage : report.graph.stages)
+    for (const auto *list :
+         {&stage.inForward, &stage.inBackward, &stage.inInput, &stage.inWeight})
+      for (const schedule::StageCollective &collective : *list)
+        visit(collective);
+}
+
 static bool hasCollectivesInTasks(const PlanReport &report) {
-  return any_of(report.places, [](const PlaceReport &place) {
-    return place.gathers.bytes + place.sums.bytes > 0;
+  bool has = false;
+  forEachInTasks(report, [&](const auto &) { has = true; });
+  return has;
+}
+
+/// Prints the collectives of values, those that are made at one line of the
+/// model and in one task together.
+static void printReshards(const PlanReport &report, raw_ostream &out) {
+  struct Row {
+    schedule::StageCollective first;
+    int64_t count = 0;
+    double hidden = 0, exposed = 0;
+  };
+  std::vector<Row> rows;
+  int64_t sent = 0;
+  forEachInTasks(report, [&](const schedule::StageCollective &each) {
+    if (each.isOfBucket)
+      return;
+    auto found = find_if(rows, [&](const Row &row) {
+      return row.first.task == each.task && row.first.name == each.name &&
+             row.first.bytes == each.bytes;
+    });
+    if (found == rows.end())
+      found = rows.insert(rows.end(), {each});
+    ++found->count;
+    found->hidden += each.hidden;
+    found->exposed += each.getExposed();
+    sent += each.bytesSent;
   });
+  if (rows.empty())
+    return;
+  out << "\ncollectives of each microbatch\n";
+  for (const Row &row : rows)
+    out << formatv("  {0,-6} {1} over {2}  {3,9} x {4}  hidden {5}, exposed "
+                   "{6}  {7}\n",
+                   row.first.task, row.first.kind, row.first.group,
+                   spellByteAmount(row.first.bytes), row.count,
+                   spellTime(row.hidden), spellTime(row.exposed),
+                   row.first.value);
+  out << (report.places.size() == 1 ? "  a rank sends "
+                                    : "  one rank of each place, together, "
+                                      "sends ")
+      << spellCount(sent) << " bytes\n";
 }
 
 static void printWork(const PlanReport &report, bool isLocal,
@@ -437,6 +488,7 @@ void ppopt::printReport(const PlanOptions &plan, const PlanReport &report,
     printTransfers(report, out);
     printLoans(report, out);
   }
+  printReshards(report, out);
   printShards(plan, report, out);
   printMemory(report, out);
   printPaper(plan, report, out);

@@ -36,10 +36,45 @@ ChunkPosition getChunkPosition(BucketOp bucket,
                                const ::ppopt::geometry::Mesh &mesh,
                                int64_t place);
 
-/// Returns the number of chunks that a place has of each bucket, and the number
-/// of elements of the norm's buffer: one per place and chunk.
+/// Returns the number of chunks that a place has of each bucket.
 int64_t getPlaceChunks(PlanOp plan);
-int64_t getNormElements(PlanOp plan);
+
+/// Returns the axes that cut a parameter, in the order of the mesh.
+SmallVector<StringAttr> getTileAxes(ParamDeclOp param,
+                                    const ::ppopt::geometry::Mesh &mesh);
+
+/// The buffer of the norm: sums of squares of gradients, one entry for each
+/// class of buckets, place, position on the axes that cut parameters, and
+/// chunk. A class is the buckets whose parameters the same axes cut. Each rank
+/// adds to the entries of its own position, also of parameters that other ranks
+/// have too: an entry is then a sum over ranks all but one of which have zeros,
+/// and exact. What counts are the entries at position 0 on the axes that do not
+/// cut the class.
+class NormLayout {
+public:
+  explicit NormLayout(ModuleOp module);
+
+  /// The axes that cut some parameter, over which the buffer is summed.
+  ArrayRef<StringAttr> getAxes() const { return axes; }
+  ArrayRef<SmallVector<StringAttr>> getClasses() const { return classes; }
+  /// Returns the number of the bucket's class.
+  unsigned getClass(BucketOp bucket) const;
+  int64_t getElements() const;
+  /// Returns the sizes of classes, places, positions on each axis, and chunks.
+  SmallVector<int64_t> getShape() const;
+  /// Returns the first entry of a class and a place, and the strides along the
+  /// axes.
+  int64_t getFirst(unsigned classNumber, int64_t place) const;
+  int64_t getStride(unsigned axis) const;
+  int64_t getChunks() const { return chunks; }
+
+private:
+  SmallVector<StringAttr> axes;
+  SmallVector<int64_t> sizes; ///< of the axes
+  SmallVector<SmallVector<StringAttr>> classes;
+  llvm::StringMap<unsigned> classOf; ///< by bucket
+  int64_t places = 1, chunks = 1;
+};
 
 /// Returns how often a step runs a task on chunks, once on each; 0 if it runs
 /// once, on the chunks of its rank or on no chunks.
@@ -101,6 +136,9 @@ public:
   /// Returns whether an operand of a task is one chunk of a bucket.
   bool isChunk(const TaskOperand &operand) const;
 
+  /// Returns how the buffer of the norm is laid out.
+  const NormLayout &getNorm() const { return norm; }
+
   /// Returns the bytes of a buffer; nothing if the module declares none such.
   /// Those of slots, temporaries, workspace and scratch are not known here.
   std::optional<int64_t> getBytes(BufferAttr buffer) const;
@@ -118,7 +156,7 @@ private:
   AddressAttr getChunk(BucketOp bucket, BufferAttr buffer, int64_t place,
                        std::optional<int64_t> number) const;
   AddressAttr getOfOwner(BucketOp bucket, RoleAttr role) const;
-  AddressAttr getNormEntry(BufferAttr buffer, int64_t place,
+  AddressAttr getNormEntry(BufferAttr buffer, TaskOp task,
                            std::optional<int64_t> chunk) const;
 
   DenseMap<StringAttr, InBucket> bucketOf; ///< by parameter
@@ -126,6 +164,7 @@ private:
   /// Whether ranks have chunks of some bucket's states.
   bool isSharded = false;
   ::ppopt::geometry::Mesh mesh;
+  NormLayout norm;
   /// The elements of each buffer and their type.
   DenseMap<BufferAttr, std::pair<int64_t, Type>> sizes;
 };

@@ -7,11 +7,6 @@
 
 namespace mlir::pp {
 
-/// Returns the bytes that a collective of a task sends from the rank of a place
-/// with coordinate 0 on all other axes.
-int64_t predictSent(TaskCollectiveAttr collective,
-                    const ::ppopt::geometry::Mesh &mesh, int64_t place);
-
 /// Predicts the runtime's counters of a training step, for the place's rank
 /// with coordinate 0 on all other axes.
 schema::Predicted predictCounts(PlanOp plan, const PlaceContents &contents,

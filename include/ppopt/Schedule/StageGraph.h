@@ -22,9 +22,12 @@ struct StageCollective {
   std::string name;  ///< "all-gather dp b0"
   std::string kind;  ///< "all-gather"
   std::string group; ///< "dp"
-  std::string value; ///< "b0"
+  std::string value; ///< "b0", or the op that makes it
   std::string task;  ///< "s0_F"
   int64_t channel = 0, bytes = 0;
+
+  bool isOfBucket = true; ///< otherwise of a value of the model
+  int64_t bytesSent = 0;  ///< by the first rank of the place, in a run
 
   double start = 0, end = 0; ///< it is in flight
   double waitStart = 0, waitEnd = 0;

@@ -2,8 +2,9 @@
 //
 // Before: tasks and parameter declarations. After: pp.buckets, in the order in
 // which their gradients are ready; the same stages add to all gradients of a
-// bucket, and the same places hold its parameters. Each place has a task that
-// sums the squares of a chunk of each bucket that it updates, a task that
+// bucket, the same places hold its parameters, and the same axes cut them. Each
+// place has a task that sums the squares of a chunk of each bucket that it
+// updates (one task for the buckets that the same axes cut), a task that
 // decides whether updates change anything, and an update task per bucket.
 // Each place that borrows a bucket has the transfers to it and back, and the
 // owner has a task that adds the gradients that come back.
@@ -57,19 +58,23 @@ struct Gradient {
 
 /// What the parameters of a bucket have in common.
 struct BucketKey {
-  BucketKey(ParamDeclOp param, const Gradient &gradient, Type readType)
+  BucketKey(ParamDeclOp param, const Gradient &gradient, Type readType,
+            const geometry::Mesh &mesh)
       : places(param.getPlaces()), gradient(gradient),
+        cutAxes(getTileAxes(param, mesh)),
         type(cast<RankedTensorType>(param.getType()).getElementType()),
         readType(readType), decayed(!param.getNoDecay()) {}
 
   bool operator==(const BucketKey &other) const {
     return places == other.places && gradient.stages == other.gradient.stages &&
            gradient.sums == other.gradient.sums && type == other.type &&
-           readType == other.readType && decayed == other.decayed;
+           readType == other.readType && decayed == other.decayed &&
+           cutAxes == other.cutAxes;
   }
 
   ArrayRef<int64_t> places;
   Gradient gradient;
+  SmallVector<StringAttr> cutAxes;
   Type type, readType;
   bool decayed;
 };
@@ -239,15 +244,19 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
     if (plan->getZero() >= 1 && plan->getSync() == Sync::step &&
         llvm::none_of(buckets, [](BucketOp b) { return b.hasShardedStates(); }))
       warnOfNoShards(*plan);
+    NormLayout layout(getOperation());
     for (int64_t place = 0; place < plan->getPlaces(); ++place) {
       ArrayRef<BucketOp> updated = updatedBy[place];
-      SmallVector<BucketOp> normed(updated);
-      llvm::erase_if(normed, [&](BucketOp bucket) {
-        return isNormedElsewhere(bucket, place);
-      });
-      if (!normed.empty())
-        buildNormTask(*plan, place, normed, builder);
-      buildDecideTask(*plan, place, *loss, counts, builder);
+      for (auto [i, cutAxes] : llvm::enumerate(layout.getClasses())) {
+        SmallVector<BucketOp> normed(updated);
+        llvm::erase_if(normed, [&, i = i](BucketOp bucket) {
+          return isNormedElsewhere(bucket, place) ||
+                 layout.getClass(bucket) != i;
+        });
+        if (!normed.empty())
+          buildNormTask(*plan, place, normed, cutAxes, builder);
+      }
+      buildDecideTask(*plan, place, *loss, counts, layout, builder);
       for (BucketOp bucket : updated)
         buildUpdateTask(*plan, place, bucket, builder);
     }
@@ -394,7 +403,7 @@ SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
   geometry::Mesh mesh = plan.getGeometry();
   bool isAsynchronous = plan.getSync() != Sync::step;
   SmallVector<BucketOp> buckets;
-  SmallVector<OpenBucket> open;
+  SmallVector<OpenBucket, 0> open;
   auto close = [&](OpenBucket &bucket) {
     bool isBorrowed = plan.getTied() == Tied::owner &&
                       bucket.key.places.size() > 1 && !isAsynchronous;
@@ -424,7 +433,7 @@ SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
   for (StringRef name : orderByReadiness(getOperation())) {
     ParamDeclOp param = declared.lookup(name);
     auto type = cast<RankedTensorType>(param.getType());
-    BucketKey key(param, gradients[name], readTypes.lookup(name));
+    BucketKey key(param, gradients[name], readTypes.lookup(name), mesh);
     auto *found = llvm::find_if(
         open, [&](OpenBucket &bucket) { return bucket.key == key; });
     if (found == open.end()) {

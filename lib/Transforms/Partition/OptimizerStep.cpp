@@ -7,7 +7,6 @@
 
 #include "ppopt/Transforms/Partition/OptimizerStep.h"
 
-#include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Partition/TaskBuilder.h"
@@ -152,9 +151,12 @@ static int64_t getChunkElements(PlanOp plan, BucketOp bucket) {
 }
 
 void pp::buildNormTask(PlanOp plan, int64_t place, ArrayRef<BucketOp> buckets,
-                       OpBuilder &builder) {
-  TaskBuilder task(builder, "p" + std::to_string(place) + "_N", TaskKind::Norm,
-                   TaskOp::kNoStage, place, BucketOp(buckets.front()).getLoc());
+                       ArrayRef<StringAttr> cutAxes, OpBuilder &builder) {
+  std::string name = "p" + std::to_string(place) + "_N";
+  for (StringAttr axis : cutAxes)
+    name += "_" + axis.str();
+  TaskBuilder task(builder, name, TaskKind::Norm, TaskOp::kNoStage, place,
+                   BucketOp(buckets.front()).getLoc());
   OpBuilder &inner = task.getBuilder();
   Value sum;
   for (BucketOp bucket : buckets) {
@@ -177,8 +179,39 @@ void pp::buildNormTask(PlanOp plan, int64_t place, ArrayRef<BucketOp> buckets,
   task.finish();
 }
 
+/// Adds up the entries of the norm that count. With one class all of them do.
+static Value addEntries(Value sums, const NormLayout &layout,
+                        OpBuilder &builder) {
+  Location loc = sums.getLoc();
+  auto reduce = [&](Value entries) -> Value {
+    auto dims =
+        llvm::to_vector(llvm::seq<int64_t>(0, getShape(entries).size()));
+    return ReduceOp::create(builder, loc, ReduceKind::Sum, entries, dims,
+                            /*keep_dims=*/false);
+  };
+  if (layout.getClasses().size() == 1)
+    return reduce(sums);
+  auto flat = cast<RankedTensorType>(sums.getType());
+  SmallVector<int64_t> shape = layout.getShape();
+  Value entries = ReshapeOp::create(builder, loc, flat.clone(shape), sums);
+  Value total;
+  for (auto [i, cutAxes] : llvm::enumerate(layout.getClasses())) {
+    SmallVector<int64_t> offsets(shape.size(), 0), taken(shape);
+    offsets[0] = i;
+    taken[0] = 1;
+    for (auto [k, axis] : llvm::enumerate(layout.getAxes()))
+      if (!llvm::is_contained(cutAxes, axis))
+        taken[2 + k] = 1; // the others have the same
+    Value part = reduce(
+        SliceOp::create(builder, loc, flat.clone(taken), entries, offsets));
+    total = total ? AddOp::create(builder, loc, total, part).getResult() : part;
+  }
+  return total;
+}
+
 void pp::buildDecideTask(PlanOp plan, int64_t place, const TaskOperand &loss,
-                         ArrayRef<TaskOperand> counts, OpBuilder &builder) {
+                         ArrayRef<TaskOperand> counts, const NormLayout &layout,
+                         OpBuilder &builder) {
   Location loc = plan.getLoc();
   TaskBuilder task(builder, "p" + std::to_string(place) + "_D",
                    TaskKind::Decide, TaskOp::kNoStage, place, loc);
@@ -210,11 +243,8 @@ void pp::buildDecideTask(PlanOp plan, int64_t place, const TaskOperand &loss,
   requireFinite(task.addArgument(loss.role, loss.type, loc));
   Value sums = task.addArgument(
       getRole(RoleKind::Norm, "norm"),
-      RankedTensorType::get({getNormElements(plan)}, builder.getF64Type()),
-      loc);
-  Value squared =
-      ReduceOp::create(inner, loc, ReduceKind::Sum, sums, ArrayRef<int64_t>{0},
-                       /*keep_dims=*/false);
+      RankedTensorType::get({layout.getElements()}, builder.getF64Type()), loc);
+  Value squared = addEntries(sums, layout, inner);
   // With one chunk this is a view. An addition makes it a result of the kernel
   // that computes the others.
   squared = AddOp::create(inner, loc, squared, number(0, f64));

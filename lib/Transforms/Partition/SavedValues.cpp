@@ -61,9 +61,9 @@ static bool gathersForLittle(Operation *op, const ValueSources &sources) {
 }
 
 /// A decision is made once: computed again from recomputed values, it might
-/// come out differently.
+/// come out differently. What ranks have exchanged is not sent again.
 static bool mayComputeAgain(Operation *op, const ValueSources &sources) {
-  if (gathersForLittle(op, sources))
+  if (isa<CollectiveOpInterface>(op) || gathersForLittle(op, sources))
     return false;
   return !isDecision(op) || llvm::all_of(op->getOperands(), [&](Value x) {
     return isGiven(throughPlace(x), sources);

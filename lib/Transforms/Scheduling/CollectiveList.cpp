@@ -2,6 +2,7 @@
 
 #include "CollectiveList.h"
 
+#include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/Shardings.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -68,8 +69,9 @@ void CollectiveList::addScalars(BufferKind kind, const MemoryUses &uses) {
         /*isOverPlaces=*/true);
 }
 
-/// A rank computes the entries of its place, or only that of its chunks. Where
-/// it computes none it has zeros, so that sums are exact.
+/// A rank computes the entries of its place and of its position on axes that
+/// cut parameters, or only that of its chunks. Where it computes none it has
+/// zeros, so that sums are exact.
 void CollectiveList::addNorm() {
   bool isSharded = llvm::any_of(module.getOps<BucketOp>(), [](BucketOp b) {
     return b.hasShardedStates();
@@ -78,11 +80,13 @@ void CollectiveList::addNorm() {
     return task.getKind() == TaskKind::Norm;
   });
   std::string_view shardAxis = plan.getGeometry().shardAxis();
+  NormLayout layout(module);
   if (isAdded)
     add(
         BufferAttr::get(module.getContext(), BufferKind::Norm),
         [&](StringAttr axis) {
-          return isSharded && axis == StringRef(shardAxis);
+          return (isSharded && axis == StringRef(shardAxis)) ||
+                 llvm::is_contained(layout.getAxes(), axis);
         },
         /*isOverPlaces=*/true);
 }

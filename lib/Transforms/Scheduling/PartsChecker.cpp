@@ -47,16 +47,20 @@ int64_t PartsChecker::countRanks(BufferAttr buffer) {
     return 1;
   if (buffer.getKind() == BufferKind::Norm) {
     // Gradients are sums over the parts of the batch. Of a shard, only the
-    // ranks that have it know the norm.
+    // ranks that have it know the norm, and so of a cut parameter.
     bool isOfShards = llvm::any_of(
         index.buckets, [](BucketOp each) { return each.hasShardedStates(); });
-    return index.places *
-           (isOfShards ? index.mesh.size(index.mesh.shardAxis()) : 1);
+    int64_t ranks = index.places *
+                    (isOfShards ? index.mesh.size(index.mesh.shardAxis()) : 1);
+    for (StringAttr axis : index.buffers.getNorm().getAxes())
+      ranks *= index.mesh.size(axis.strref());
+    return ranks;
   }
   BucketOp bucket = index.buffers.getBucket(buffer);
   if (!bucket)
     return index.batchParts * index.places;
-  int64_t ranks = index.batchParts * bucket.getUpdatePlaces().size();
+  int64_t ranks = index.batchParts * index.countModelParts(buffer) *
+                  bucket.getUpdatePlaces().size();
   // What tasks add to a chunk is a sum over the ranks that shard the bucket.
   return bucket.hasShardedGradients() ? ranks / bucket.getChunks(index.mesh)
                                       : ranks;

@@ -4,6 +4,7 @@
 
 using namespace mlir;
 using namespace mlir::pp;
+namespace geometry = ppopt::geometry;
 
 ScheduleIndex::ScheduleIndex(ModuleOp module, PlanOp plan)
     : plan(plan), mesh(plan.getGeometry()),
@@ -14,6 +15,17 @@ ScheduleIndex::ScheduleIndex(ModuleOp module, PlanOp plan)
   for (auto schedule : module.getOps<ScheduleOp>())
     if (!schedule.getEvaluation())
       training[schedule.getPlace()] = schedule;
+  for (auto task : module.getOps<TaskOp>())
+    for (const MemoryUse &use : uses.of(task)) {
+      if (!use.sharding)
+        continue;
+      int64_t parts = 1;
+      for (StringAttr axis : use.sharding.getSums())
+        if (geometry::useOf(axis.strref()) == geometry::AxisUse::Model)
+          parts *= mesh.size(axis.strref());
+      int64_t &known = modelParts.try_emplace(use.buffer, parts).first->second;
+      known = std::max(known, parts);
+    }
 }
 
 unsigned ScheduleIndex::countCarried(int64_t place) const {

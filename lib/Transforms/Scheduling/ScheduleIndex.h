@@ -27,10 +27,16 @@ struct ScheduleIndex {
   /// that a schedule takes; null if it leaves none.
   StartOp getCarried(BlockArgument token) const;
   unsigned countCarried(int64_t place) const;
+  /// Returns the number of ranks along axes of the model that have a part each
+  /// of what tasks add to a buffer.
+  int64_t countModelParts(BufferAttr buffer) const {
+    return modelParts.lookup_or(buffer, 1);
+  }
 
 private:
   /// The schedules of training, by place.
   DenseMap<int64_t, ScheduleOp> training;
+  DenseMap<BufferAttr, int64_t> modelParts;
 };
 
 } // namespace mlir::pp

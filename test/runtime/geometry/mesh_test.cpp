@@ -228,6 +228,7 @@ TEST(Axes, HaveOneUseEach) {
   EXPECT_EQ(batchAxis, "dp");
   EXPECT_EQ(placeAxis, "pp");
   EXPECT_EQ(useOf("fsdp"), AxisUse::Batch);
-  EXPECT_EQ(useOf("tp"), AxisUse::Planned);
-  EXPECT_EQ(useOf("rows"), AxisUse::None);
+  EXPECT_EQ(useOf("tp"), AxisUse::Model);
+  EXPECT_EQ(useOf("ep"), AxisUse::Planned);
+  EXPECT_EQ(useOf("rows"), AxisUse::Model);
 }

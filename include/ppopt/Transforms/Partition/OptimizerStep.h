@@ -3,14 +3,15 @@
 #ifndef PPOPT_TRANSFORMS_PARTITION_OPTIMIZERSTEP_H
 #define PPOPT_TRANSFORMS_PARTITION_OPTIMIZERSTEP_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Analysis/Buffers.h"
 
 namespace mlir::pp {
 
-/// Builds the task @pP_N of a place: the sum of the squares of the gradients in
-/// one chunk of each bucket that it updates, in f64. A run says which chunk.
+/// Builds a task @pP_N… of a place: the sum of the squares of the gradients in
+/// one chunk of each of `buckets`, which are of one class of the norm's layout,
+/// in f64. A run says which chunk. The name ends in the axes that cut them.
 void buildNormTask(PlanOp plan, int64_t place, ArrayRef<BucketOp> buckets,
-                   OpBuilder &builder);
+                   ArrayRef<StringAttr> cutAxes, OpBuilder &builder);
 
 /// Builds the task @pP_D of a place. The field `norm_squared` becomes the sum
 /// of all chunks' sums in their order; `hold` becomes 1 if the loss or the norm
@@ -18,7 +19,8 @@ void buildNormTask(PlanOp plan, int64_t place, ArrayRef<BucketOp> buckets,
 /// gradient whose norm is larger than `clip` to it, unless `hold` is 1. `loss`
 /// and `counts` are operands of other tasks; their sums are complete.
 void buildDecideTask(PlanOp plan, int64_t place, const TaskOperand &loss,
-                     ArrayRef<TaskOperand> counts, OpBuilder &builder);
+                     ArrayRef<TaskOperand> counts, const NormLayout &layout,
+                     OpBuilder &builder);
 
 /// Builds the task @pP_C_<bucket> of the owner of a borrowed bucket: adds
 /// `count` values of `type`, the gradients of the borrowers.

@@ -114,7 +114,7 @@ def LowerReshards : Pass<"pp-lower-reshards", "::mlir::ModuleOp"> {
   let description = [{
     A sum of inputs that is read complete becomes a `pp.batch_sum`. A whole value that is read cut is computed again for a part of the
     rows. A whole value that is read as a partial sum is divided by the number of parts. Each count of targets is completed, whoever reads it: a batch without
-    targets is skipped. Reshards over other axes stay.
+    targets is skipped. Reshards over other axes stay (`pp-lower-model-reshards`).
 
     ```mlir
     %c = pp.reshard %n from #pp.sharding<[], sum = {dp, mb}> to #pp.sharding<[]> of [] : tensor<f32> to tensor<f32>  // before
@@ -132,6 +132,20 @@ def LocalizeShapes : Pass<"pp-localize-shapes", "::mlir::ModuleOp"> {
     ```mlir
     %h = pp.matmul %x, %w : tensor<8x2xf32>, tensor<2x3xf32>      // before
     %h = pp.matmul %x, %w : tensor<2x2xf32>, tensor<2x3xf32>      // after: dp=2, 2 microbatches
+    ```
+  }];
+}
+
+def LowerModelReshards : Pass<"pp-lower-model-reshards", "::mlir::ModuleOp"> {
+  let summary = "Replaces the reshards over axes of the model by collectives";
+  let description = [{
+    After `pp-localize-shapes`. A partial sum that is read complete becomes an all-reduce over the ranks along its axes, named for the op that makes the
+    part. A whole value that is read as a partial sum is divided by the number of these ranks. Any other reshard is an error, which names the reader, the
+    collective that it would need, and sizes of the axis that cut the reader.
+
+    ```mlir
+    %y = pp.reshard %x from <[{}, {} ], sum = {tp}> to <[{}, {} ]> of [8, 4] {bytes = 128 : i64} : tensor<8x4xf32> to tensor<8x4xf32>   // before
+    %y = pp.all_reduce %x over <["tp"]> "pp.matmul at m.mlir:7:8" : tensor<8x4xf32> to tensor<8x4xf32>                                // after
     ```
   }];
 }

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Holds programs whose mesh has an axis of the model (tp) against one rank: losses, norms and evaluations of GPTs whose projections are cut by
+columns and rows and whose attention is cut by heads. Initial values and dropout are drawn by global index, so that nothing is loaded.
+
+All runs clip, poison memory and check what the compiler predicted. By hand: check_tensor_parallel.py --filter 'f64.*tp=3', --keep DIR.
+"""
+import argparse
+import functools
+import itertools
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent)]
+from support import mutations, safetensors_io  # noqa: E402
+from support.executable import Mismatch, checked, compile_model, environment, expect_close, run  # noqa: E402
+from support.results import Harness  # noqa: E402
+
+BATCH, LENGTH, VOCABULARY, STEPS, EVALUATED = 8, 16, 64, 5, 2
+LAYERS, WIDTH, HEADS = 4, 48, 12
+GPT = ["--layers", str(LAYERS), "--width", str(WIDTH), "--heads", str(HEADS), "--vocab", str(VOCABULARY), "--seq", str(LENGTH),
+       "--batch", str(BATCH)]
+TOLERANCES = {"f64": 1e-12, "f32": 1e-5}
+CLIP = 0.5
+
+
+def token_inputs(random, steps):
+    window = random.integers(0, VOCABULARY, (steps * BATCH, LENGTH + 1), dtype=np.int32)
+    return {"tokens": window[:, :-1].copy(), "targets": window[:, 1:].copy()}
+
+
+def row_inputs(random, steps, dtype):
+    return {name: random.standard_normal((steps * BATCH, 12)).astype(dtype) for name in ("x", "y")}
+
+
+#         flags of `ppopt model gpt`; None: a file of Inputs/
+MODELS = {"gpt": [],
+          "untied": ["--untied"],
+          "dropout": ["--dropout", "0.1"],
+          "scaled": None}
+
+#       model      mesh                 further flags of the compiler
+PLANS = [("gpt", "tp=2", []),
+         ("gpt", "tp=3", []),
+         ("gpt", "tp=4", []),
+         ("untied", "tp=2", ["--microbatches", "4"]),
+         ("dropout", "tp=2", ["--recompute", "layer"]),
+         ("dropout", "dp=2,tp=2", ["--recompute", "none"]),
+         ("gpt", "dp=2,tp=2", ["--zero", "1"]),
+         ("gpt", "tp=2,pp=2", []),
+         ("untied", "tp=2,pp=2", ["--microbatches", "4"]),
+         ("dropout", "dp=2,tp=2,pp=2", ["--zero", "1", "--microbatches", "4"]),
+         ("gpt", "fsdp=2,tp=2", ["--zero", "3", "--bucket-bytes", "8KiB"]),
+         ("gpt", "tp=2,pp=2", ["--schedule", "zb-v", "--microbatches", "4"]),
+         ("scaled", "tp=2", []),
+         ("scaled", "dp=2,tp=3", ["--microbatches", "2"]),
+         ("scaled", "tp=2,dp=2", ["--zero", "1"])]
+MOST_PROCESSES = 4
+
+# Mutations (support/mutations.py), all without a verifier that could see them.
+MUTATED = ["bias-in-each-part", "partial-gradient-scaled", "norm-counts-copies"]
+
+#          what is asked for, and what the refusal says
+REFUSED = [(["--checkpoint", "x"], "--checkpoint"), (["--export", "x.safetensors"], "--export"),
+           (["--dump-gradients", "x.safetensors"], "--dump-gradients"), (["--init", "x.safetensors"], "--init"),
+           (["--check-replicas", "1"], "--check-replicas"), (["--generate", "4"], "--generate")]
+
+
+class Programs:
+    def __init__(self, ppopt, directory):
+        self.ppopt, self.directory = ppopt, directory
+        self.lock = threading.Lock()
+        self.models, self.samples, self.evaluations = {}, {}, {}
+        for case in itertools.product(MODELS, TOLERANCES):
+            self.write(*case)
+
+    def write(self, name, dtype):
+        """Writes a model, and what it trains on and evaluates."""
+        stem = os.path.join(self.directory, f"{name}.{dtype}")
+        self.models[name, dtype] = stem + ".mlir"
+        random = np.random.default_rng(11)
+        if MODELS[name] is None:
+            text = (HERE / "Inputs" / f"{name}.mlir").read_text().replace("TYPE", dtype)
+            pathlib.Path(self.models[name, dtype]).write_text(text)
+            make = functools.partial(row_inputs, dtype={"f64": np.float64, "f32": np.float32}[dtype])
+        else:
+            checked([self.ppopt, "model", "gpt", *GPT, *MODELS[name], "--dtype", dtype, "-o", stem + ".mlir"])
+            make = token_inputs
+        for files, steps in ((self.samples, STEPS), (self.evaluations, EVALUATED)):
+            files[name, dtype] = f"{stem}.{steps}.safetensors"
+            safetensors_io.write(files[name, dtype], make(random, steps))
+
+    def compile(self, name, dtype, flags, mutation=None, use="train"):
+        """`use`: a word of the executable's name. Cases run at the same time."""
+        stem = re.sub(r"\W+", "_", " ".join([name, dtype, *flags, mutation or "", use]))
+        tool, mutated = (mutations.tool_of(self.ppopt), ["--mutate", mutation]) if mutation else (self.ppopt, [])
+        return compile_model(tool, self.models[name, dtype], os.path.join(self.directory, stem), [*flags, "--threads", "1", *mutated])
+
+    @functools.lru_cache(maxsize=None)
+    def make_refusing(self):
+        path = os.path.join(self.directory, "refusing")
+        return compile_model(self.ppopt, self.models["gpt", "f32"], path, ["--mesh", "tp=2", "--threads", "1"], generates=True)
+
+    def refusing(self):
+        with self.lock:
+            return self.make_refusing()
+
+    def train(self, executable, name, dtype, launch="threads"):
+        flags = ["--inputs", self.samples[name, dtype], "--no-shuffle", "--eval-inputs", self.evaluations[name, dtype], "--eval-every", "2"]
+        return run(executable, [*flags, "--lr", "0.01", "--clip", str(CLIP), "--seed", "5", "--check-counters", "--poison"], launch,
+                   steps=STEPS, timeout=100, export=False)
+
+    def reference(self, name, dtype):
+        with self.lock:
+            return self.make_reference(name, dtype)
+
+    @functools.lru_cache(maxsize=None)
+    def make_reference(self, name, dtype):
+        result = self.train(self.compile(name, dtype, []), name, dtype)
+        assert max(record["norm"] for record in result.records) > CLIP, "nothing is clipped"
+        return result
+
+
+def numbers_of(result, key):
+    return [float.fromhex(record[key]) for record in result.all_records if record["event"] in ("step", "eval") and key in record]
+
+
+def compare(ours, theirs, tolerance):
+    for key in ("norm_hex", "loss_hex"):
+        expect_close(key, numbers_of(ours, key), numbers_of(theirs, key), tolerance)
+
+
+def check_plan(programs, name, dtype, mesh, flags):
+    executable = programs.compile(name, dtype, ["--mesh", mesh, *flags])
+    launches = ["threads"] + (["mpirun"] if executable.ranks <= MOST_PROCESSES else [])
+    bits = set()
+    for launch in launches:
+        result = programs.train(executable, name, dtype, launch)
+        compare(result, programs.reference(name, dtype), TOLERANCES[dtype])
+        bits.add(tuple(result.hexadecimal))
+    assert len(bits) == 1, "threads and processes have other bits"
+
+
+def check_bytes(programs, ranks):
+    """Four all-reduces of a layer's activations, two of them in the forward; of all of them a rank sends 8(t-1)/t of these bytes."""
+    program = programs.compile("gpt", "f32", ["--mesh", f"tp={ranks}"], use="bytes").program
+    sums = program["collectives"]
+    assert {each["op"] for each in sums} == {"all_reduce"}, sums
+    for each in sums:
+        assert each["elements"] == BATCH * LENGTH * WIDTH, each
+        assert re.search(r"at \S+\.mlir:\d+:\d+$", each["name"]), each
+    of_task = {task["name"]: sum(each["task"] == number for each in sums) for number, task in enumerate(program["tasks"])}
+    assert of_task["s0_F"] == of_task["s0_B"] == 2 * LAYERS, of_task
+    activation = BATCH * LENGTH * WIDTH * 4
+    norm = 2 * (ranks - 1) * 2 * 8  # two classes of buckets
+    assert program["places"][0]["predicted"]["bytes_sent"] == LAYERS * 8 * (ranks - 1) * activation // ranks + norm
+
+
+def check_plan_lists(programs):
+    text = checked([programs.ppopt, "plan", programs.models["gpt", "f32"], "--mesh", "tp=2"]).stdout
+    rows = re.findall(r"^  (s0_\w) +sum over tp +(.*) x (\d+)  hidden .*, exposed .*  (pp\.\w+) at \S+:\d+:\d+$", text, re.M)
+    counted = {task: sum(int(count) for of, _, count, _ in rows if of == task) for task in ("s0_F", "s0_B")}
+    assert counted == {"s0_F": 2 * LAYERS, "s0_B": 2 * LAYERS}, text
+
+
+def check_seen(programs, mutation):
+    """The comparison is red with a mutation."""
+    mutated = programs.compile("gpt", "f64", ["--mesh", "tp=2"], mutation)
+    try:
+        compare(programs.train(mutated, "gpt", "f64"), programs.reference("gpt", "f64"), TOLERANCES["f64"])
+    except Mismatch as seen:
+        print(f"  {mutation}: {seen}", flush=True)
+        return
+    raise AssertionError(f"the comparison does not see {mutation}")
+
+
+def check_refused(programs, flags, words):
+    command = [programs.refusing().path, "--steps", "1", "--inputs", programs.samples["gpt", "f32"], *flags]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment(), cwd=programs.directory)
+    assert done.returncode != 0 and words in done.stderr and "tp cuts" in done.stderr, done.stderr + done.stdout
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--keep", help="write models and executables there and leave them")
+    harness = Harness("tensor parallel", parser)
+    with tempfile.TemporaryDirectory() as temporary:
+        directory = harness.args.keep or temporary
+        os.makedirs(directory, exist_ok=True)
+        programs = Programs(harness.ppopt, directory)
+        cases = [(" ".join([dtype, name, mesh, *flags]), functools.partial(check_plan, programs, name, dtype, mesh, flags))
+                 for dtype in TOLERANCES for name, mesh, flags in PLANS]
+        cases += [(f"bytes of tp={ranks}", functools.partial(check_bytes, programs, ranks)) for ranks in (2, 4)]
+        cases += [("plan lists all-reduces", functools.partial(check_plan_lists, programs))]
+        cases += [(f"mutation {mutation}", functools.partial(check_seen, programs, mutation)) for mutation in MUTATED]
+        cases += [(f"refused: {flags[0]}", functools.partial(check_refused, programs, flags, words)) for flags, words in REFUSED]
+        harness.cases(cases)
+    sys.exit(harness.finish())
+
+
+if __name__ == "__main__":
+    main()
