@@ -61,7 +61,9 @@ PLANS = [("gpt", "tp=2", []),
          ("gpt", "tp=2,pp=2", ["--schedule", "zb-v", "--microbatches", "4"]),
          ("scaled", "tp=2", []),
          ("scaled", "dp=2,tp=3", ["--microbatches", "2"]),
-         ("scaled", "tp=2,dp=2", ["--zero", "1"])]
+         ("scaled", "tp=2,dp=2", ["--zero", "1"]),
+         ("scaled", "dp=2,tp=2", ["--zero", "2", "--microbatches", "2"]),
+         ("scaled", "fsdp=2,tp=3", ["--zero", "3", "--bucket-bytes", "200"])]
 MOST_PROCESSES = 4
 
 # Mutations (support/mutations.py), all without a verifier that could see them.

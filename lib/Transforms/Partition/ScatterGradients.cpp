@@ -37,6 +37,7 @@ namespace mlir::pp {
 
 using namespace mlir;
 using namespace mlir::pp;
+namespace geometry = ppopt::geometry;
 
 namespace {
 
@@ -51,14 +52,35 @@ public:
 
 private:
   LogicalResult scatter(BucketOp bucket, ArrayRef<BucketMember> members);
+  ShardingAttr getModelSums(ArrayRef<BucketMember> members);
 
   TaskOp task;
   PlanOp plan;
   Operation *ret;
   OpBuilder builder;
-  /// The sums of buckets, and their roles.
-  SmallVector<std::pair<RoleAttr, Value>> sums;
+  /// The sums of buckets, and their roles and shardings.
+  struct Sum {
+    RoleAttr role;
+    ShardingAttr sharding;
+    Value value;
+  };
+  SmallVector<Sum> sums;
 };
+
+/// Returns the axes of the model over which the gradients of a bucket, and so
+/// chunks of their sum, are partial sums; null if there is none.
+ShardingAttr GradientScatterer::getModelSums(ArrayRef<BucketMember> members) {
+  auto of = task.getResultAttrOfType<ShardingAttr>(members.front().number,
+                                                   kShardingAttr);
+  if (!of)
+    return {};
+  auto sums = llvm::filter_to_vector(of.getSums(), [](StringAttr axis) {
+    return geometry::useOf(axis.strref()) == geometry::AxisUse::Model;
+  });
+  return sums.empty()
+             ? ShardingAttr()
+             : ShardingAttr::get(task.getContext(), /*rank=*/1, {}, sums, {});
+}
 
 LogicalResult GradientScatterer::scatter(BucketOp bucket,
                                          ArrayRef<BucketMember> members) {
@@ -114,7 +136,8 @@ LogicalResult GradientScatterer::scatter(BucketOp bucket,
   auto role = RoleAttr::get(builder.getContext(), RoleKind::GradRange,
                             bucket.getSymName());
   Value accumulator = addArgument(task, role, chunk, loc);
-  sums.push_back({role, AccumulateOp::create(builder, loc, accumulator, sum)});
+  sums.push_back({role, getModelSums(members),
+                  AccumulateOp::create(builder, loc, accumulator, sum)});
   return success();
 }
 
@@ -137,11 +160,14 @@ LogicalResult GradientScatterer::run(ModuleOp module) {
   (void)task.eraseResults(results);
   arguments.resize(task.getNumArguments());
   (void)task.eraseArguments(arguments);
-  for (auto [role, sum] : sums) {
-    ret->insertOperands(ret->getNumOperands(), sum);
-    (void)task.insertResult(
-        task.getNumResults(), sum.getType(),
-        builder.getDictionaryAttr(builder.getNamedAttr(kRoleAttr, role)));
+  for (auto [role, sharding, value] : sums) {
+    ret->insertOperands(ret->getNumOperands(), value);
+    NamedAttrList attrs;
+    attrs.append(kRoleAttr, role);
+    if (sharding)
+      attrs.append(kShardingAttr, sharding);
+    (void)task.insertResult(task.getNumResults(), value.getType(),
+                            attrs.getDictionary(builder.getContext()));
   }
   return success();
 }
