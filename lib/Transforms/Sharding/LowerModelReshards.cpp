@@ -107,10 +107,12 @@ LogicalResult ReshardLowering::refuse(ReshardOp op, const Sides &sides) {
     return text;
   };
   InFlightDiagnostic diag =
-      reader->emitOpError("reads operand ")
-      << use.getOperandNumber() << " as " << spell(sides.to) << ", but it is "
-      << spell(sides.from) << ": this needs " << nameStep(sides)
-      << ", and tasks have all-reduces only";
+      isa<CopyOp, BatchSumOp>(reader) // of no model
+          ? reader->emitError("what is sent or summed of this is needed")
+          : reader->emitOpError("reads operand ") << use.getOperandNumber();
+  diag << " as " << spell(sides.to) << ", but it is " << spell(sides.from)
+       << ": this needs " << nameStep(sides)
+       << ", and tasks have all-reduces only";
   AxisSet changed = sides.from.getCutAxes() & ~sides.to.getCutAxes();
   std::string hint;
   for (auto [dim, cuts] : llvm::enumerate(sides.from.dims))
