@@ -3,6 +3,7 @@
 #include "AttentionTile.h"
 
 #include "ppopt/Analysis/Thresholds.h"
+#include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 using namespace mlir;

@@ -2,6 +2,8 @@
 
 #include "DeviceModules.h"
 
+#include "ppopt/Dialect/PP/PP.h"
+
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
