@@ -51,6 +51,26 @@ ReshardOp pp::createReshard(OpBuilder &builder, Value value, Sharding to,
   return op;
 }
 
+FailureOr<std::pair<Sharding, Sharding>>
+pp::readSides(ReshardOp op, const ShardingAxes &axes) {
+  auto read = [&](ShardingAttr attr) {
+    return readSharding(axes, attr, op.getShape(),
+                        [&] { return op.emitOpError(); });
+  };
+  FailureOr<Sharding> from = read(op.getFrom()), to = read(op.getTo());
+  if (failed(from) || failed(to))
+    return failure();
+  return std::pair(std::move(*from), std::move(*to));
+}
+
+Value pp::createShare(OpBuilder &builder, Location loc, Value whole,
+                      int64_t count) {
+  auto type = RankedTensorType::get({}, getElementTypeOrSelf(whole));
+  Value share =
+      ConstantOp::create(builder, loc, type, 1.0 / static_cast<double>(count));
+  return MulOp::create(builder, loc, whole, share);
+}
+
 /// Returns what a value is after it is resharded over the axes of the model,
 /// and is over the batch axes as before.
 Sharding ReshardInserter::getMiddle(const Sharding &from,

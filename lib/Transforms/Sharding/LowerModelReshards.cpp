@@ -14,6 +14,7 @@
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Model/IndexSources.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
+#include "ppopt/Transforms/Sharding/Reshards.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -49,7 +50,6 @@ public:
 private:
   FailureOr<Value> lower(ReshardOp op);
   Value reduce(ReshardOp op, AxisSet over);
-  Value divide(ReshardOp op, AxisSet parts);
   LogicalResult refuse(ReshardOp op, const Sides &sides);
   std::string listSizes(Operation *reader, unsigned operand, unsigned dim,
                         Cut cut) const;
@@ -100,17 +100,11 @@ LogicalResult ReshardLowering::refuse(ReshardOp op, const Sides &sides) {
     return op.emitOpError("is read by nobody");
   OpOperand &use = *op->use_begin();
   Operation *reader = use.getOwner();
-  auto spell = [&](const Sharding &sharding) {
-    std::string text;
-    llvm::raw_string_ostream(text)
-        << writeSharding(op.getContext(), axes, sharding, op.getShape());
-    return text;
-  };
   InFlightDiagnostic diag =
       isa<CopyOp, BatchSumOp>(reader) // of no model
           ? reader->emitError("what is sent or summed of this is needed")
           : reader->emitOpError("reads operand ") << use.getOperandNumber();
-  diag << " as " << spell(sides.to) << ", but it is " << spell(sides.from)
+  diag << " as " << op.getTo() << ", but it is " << op.getFrom()
        << ": this needs " << nameStep(sides)
        << ", and tasks have all-reduces only";
   AxisSet changed = sides.from.getCutAxes() & ~sides.to.getCutAxes();
@@ -136,30 +130,19 @@ Value ReshardLowering::reduce(ReshardOp op, AxisSet over) {
       maker ? describeSource(maker) : "input at " + spellSource(op.getLoc()));
 }
 
-/// Divides a whole value by the number of ranks that add it.
-Value ReshardLowering::divide(ReshardOp op, AxisSet parts) {
-  OpBuilder builder(op);
-  auto type = RankedTensorType::get({}, getElementTypeOrSelf(op.getX()));
-  Value share =
-      ConstantOp::create(builder, op.getLoc(), type,
-                         1.0 / static_cast<double>(axes.countParts(parts)));
-  return MulOp::create(builder, op.getLoc(), op.getX(), share);
-}
-
 FailureOr<Value> ReshardLowering::lower(ReshardOp op) {
-  auto read = [&](ShardingAttr attr) {
-    return readSharding(axes, attr, op.getShape(),
-                        [&] { return op.emitOpError(); });
-  };
-  FailureOr<Sharding> from = read(op.getFrom()), to = read(op.getTo());
-  if (failed(from) || failed(to))
+  auto read = readSides(op, axes);
+  if (failed(read))
     return failure();
-  Sides sides{*from, *to};
+  Sides sides{read->first, read->second};
   AxisSet completed = sides.getCompleted(), shared = sides.getShared();
-  bool isOfSums = sides.cutsAlike() && from->maxima == to->maxima;
+  bool isOfSums = sides.cutsAlike() && sides.from.maxima == sides.to.maxima;
   if (!isOfSums || (completed && shared) || !(completed | shared))
     return refuse(op, sides);
-  Value result = completed ? reduce(op, completed) : divide(op, shared);
+  OpBuilder builder(op);
+  Value result = completed ? reduce(op, completed)
+                           : createShare(builder, op.getLoc(), op.getX(),
+                                         axes.countParts(shared));
   result.getDefiningOp()->setAttr(kShardingsAttr, op->getAttr(kShardingsAttr));
   return result;
 }

@@ -191,11 +191,8 @@ Value ReshardLowering::divide(ReshardOp op) {
   Location loc = op.getLoc();
   Value part = op.getX();
   if (count > 1) {
-    auto type = RankedTensorType::get({}, getElementTypeOrSelf(part));
-    Value share = ConstantOp::create(builder, loc, type,
-                                     1.0 / static_cast<double>(count));
-    addLike(share, Sharding(0));
-    part = MulOp::create(builder, loc, part, share);
+    part = createShare(builder, loc, part, count);
+    addLike(part.getDefiningOp()->getOperand(1), Sharding(0));
     addLike(part, to);
   }
   auto place = op->getParentOfType<PlaceOp>();

@@ -2,6 +2,7 @@
 
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
+#include "ppopt/Transforms/Sharding/Reshards.h"
 #include "ppopt/Transforms/Sharding/ShardedEntry.h"
 
 namespace mlir::pp {
@@ -133,16 +134,13 @@ LogicalResult ShardingChecker::checkSpace(IterationSpaceOpInterface op) {
 
 /// Checks that the operand and the result are cut as the reshard says.
 LogicalResult ShardingChecker::checkReshard(ReshardOp op) {
-  auto read = [&](ShardingAttr attr) {
-    return readSharding(axes, attr, op.getShape(),
-                        [&] { return op.emitOpError(); });
-  };
-  FailureOr<Sharding> from = read(op.getFrom()), to = read(op.getTo());
-  if (failed(from) || failed(to) ||
-      failed(expect(op, "the operand", table.of(op.getX()), *from, op.getX())))
+  auto sides = readSides(op, axes);
+  if (failed(sides))
     return failure();
-  return expect(op, "the result", table.of(op.getResult()), *to,
-                op.getResult());
+  auto &[from, to] = *sides;
+  if (failed(expect(op, "the operand", table.of(op.getX()), from, op.getX())))
+    return failure();
+  return expect(op, "the result", table.of(op.getResult()), to, op.getResult());
 }
 
 /// A gradient has its parameter's sharding, not only its shape.

@@ -14,6 +14,15 @@ void insertReshards(func::FuncOp entry, ShardingTable &table);
 ReshardOp createReshard(OpBuilder &builder, Value value, Sharding to,
                         int64_t bytes, ShardingTable &table);
 
+/// Returns how the operand and the result of a reshard are cut, as it says.
+/// Emits an error if that is no sharding of the mesh.
+FailureOr<std::pair<Sharding, Sharding>> readSides(ReshardOp op,
+                                                   const ShardingAxes &axes);
+
+/// Makes the part of a whole value that each of `count` ranks or microbatches
+/// adds: its product with a constant, the second operand.
+Value createShare(OpBuilder &builder, Location loc, Value whole, int64_t count);
+
 /// Replaces the reshards over batch axes. With `evaluatesRows`, what counts
 /// once in a sum over the batch counts once in an evaluation of many batches.
 void lowerReshards(func::FuncOp entry, ShardingTable &table,

@@ -30,8 +30,7 @@ ALLOWED = {
     "ConstantOp": {
         "Autodiff": MAKES,
         "LocalizeShapes": "a splat is cut by its type alone",
-        "LowerReshards": MAKES,
-        "LowerModelReshards": MAKES,
+        "InsertReshards": MAKES,
         "AxisParts": "a splat is cut by its type alone",
         "MakeGenerator": MAKES,
         "OptimizerStep": MAKES,
@@ -47,7 +46,7 @@ ALLOWED = {
     "SelectOp": {"OptimizerStep": MAKES, "TaskBuilder": MAKES},
     "AddOp": {"Autodiff": MAKES, "BlockRows": MAKES, "OptimizerStep": MAKES,
               "ReductionForms": "terms are accumulated one by one", "CombinePads": PARTS},
-    "MulOp": {"LowerReshards": MAKES, "LowerModelReshards": MAKES, "StageTasks": MAKES, "OptimizerStep": MAKES},
+    "MulOp": {"InsertReshards": MAKES, "StageTasks": MAKES, "OptimizerStep": MAKES},
     "SubOp": {"OptimizerStep": MAKES},
     "DivOp": {"OptimizerStep": MAKES},
     "SqrtOp": {"OptimizerStep": MAKES},
