@@ -243,6 +243,28 @@ static Work getComputation(Operation *op, const IterationSpace &space) {
   return work;
 }
 
+/// Returns the work of a matmul on buffers.
+static Work estimateGemmWork(GemmOp matmul) {
+  Work work;
+  double batch = 1;
+  for (int64_t size : matmul.getBatch())
+    batch *= static_cast<double>(size);
+  auto m = static_cast<double>(matmul.getM()),
+       n = static_cast<double>(matmul.getN()),
+       k = static_cast<double>(matmul.getK());
+  work.addMatmul({MatmulWork::Library, getRateType(matmul.getA()),
+                  2 * batch * m * n * k, m, n, k,
+                  matmul.getAStrides()[3] != 1 && m > 1});
+  auto bytesOf = [](Value operand, double elements) {
+    return elements * getElementTypeOrSelf(operand).getIntOrFloatBitWidth() / 8;
+  };
+  double c = bytesOf(matmul.getC(), batch * m * n);
+  work.setBytes(bytesOf(matmul.getA(), batch * m * k) +
+                bytesOf(matmul.getB(), batch * k * n) +
+                (matmul.getAccumulate() ? 2 : 1) * c);
+  return work;
+}
+
 Work pp::estimateWork(Operation *op) {
   Work work;
   if (auto matmul = dyn_cast<GemmOp>(op))
@@ -331,27 +353,6 @@ Work pp::estimateKernelWork(KernelOp kernel) {
     bytes += sum ? getBytesAccumulated(sum) : getBytes(result);
   }
   work.setBytes(bytes);
-  return work;
-}
-
-Work pp::estimateGemmWork(GemmOp matmul) {
-  Work work;
-  double batch = 1;
-  for (int64_t size : matmul.getBatch())
-    batch *= static_cast<double>(size);
-  auto m = static_cast<double>(matmul.getM()),
-       n = static_cast<double>(matmul.getN()),
-       k = static_cast<double>(matmul.getK());
-  work.addMatmul({MatmulWork::Library, getRateType(matmul.getA()),
-                  2 * batch * m * n * k, m, n, k,
-                  matmul.getAStrides()[3] != 1 && m > 1});
-  auto bytesOf = [](Value operand, double elements) {
-    return elements * getElementTypeOrSelf(operand).getIntOrFloatBitWidth() / 8;
-  };
-  double c = bytesOf(matmul.getC(), batch * m * n);
-  work.setBytes(bytesOf(matmul.getA(), batch * m * k) +
-                bytesOf(matmul.getB(), batch * k * n) +
-                (matmul.getAccumulate() ? 2 : 1) * c);
   return work;
 }
 

@@ -189,12 +189,8 @@ double Work::getTime(const Device &device) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Ops, links
+// Links
 //===----------------------------------------------------------------------===//
-
-double pp::estimateTime(Operation *op, const Device &device) {
-  return estimateWork(op).getTime(device);
-}
 
 const schema::RankRates &pp::getRankRates(const Device &device) {
   return device.processes ? *device.processes : device.localThreads;

@@ -262,7 +262,7 @@ static MatmulDescription describe(GemmOp op) {
   if (Value workspace = op.getWorkspace())
     result.workspaceBytes = pp::getBytes(workspace.getType());
   result.descriptor = describeMatmul(op);
-  result.work = estimateGemmWork(op);
+  result.work = estimateWork(op);
   result.type = op.getA().getType().getElementType();
   result.cType = op.getC().getType().getElementType();
   result.accumulate = op.getAccumulate();

@@ -40,7 +40,7 @@ LogicalResult Probe::compile(const GptModel &model, mlir::pp::PlanOptions plan,
   for (mlir::pp::KernelOp kernel : tables.kernels)
     work[kernel.getSymName()] = mlir::pp::estimateKernelWork(kernel);
   for (const mlir::pp::MatmulEntry &matmul : tables.matmuls)
-    work[matmul.name] = mlir::pp::estimateGemmWork(matmul.op);
+    work[matmul.name] = mlir::pp::estimateWork(matmul.op);
   if (failed(compilation.run(Phase::Native)))
     return failure();
   return compilation.writeExecutable(path(".run"), folder.path(""));

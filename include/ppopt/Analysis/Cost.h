@@ -98,12 +98,6 @@ Work estimateKernelWork(KernelOp kernel);
 /// Returns the FLOPs of the matmuls inside a kernel.
 int64_t getMatmulFlops(KernelOp kernel);
 
-/// Returns the work of a matmul on buffers.
-Work estimateGemmWork(GemmOp matmul);
-
-/// Returns the time in nanoseconds.
-double estimateTime(Operation *op, const Device &device);
-
 /// Returns the work of the ops that autodiff adds for `op`, given the gradients
 /// of its results that have uses, to compute those of the operands in `needed`.
 Work estimateBackwardWork(Operation *op, ArrayRef<bool> needed);
@@ -114,9 +108,9 @@ class OpTimes {
 public:
   explicit OpTimes(const Device &device) : device(device) {}
 
-  /// As estimateTime.
+  /// The time of estimateWork, in nanoseconds.
   double get(Operation *op);
-  /// The time of estimateBackwardWork.
+  /// The time of estimateBackwardWork, in nanoseconds.
   double getBackward(Operation *op, ArrayRef<bool> needed);
 
 private:
