@@ -314,10 +314,8 @@ void Compilation::addGenerator(StringRef dumpFolder) {
     return;
   generator = std::make_unique<Generator>(context.getThreadPool());
   std::string hash = getOrigin(*module).hash.str();
-  /// Passes recurse along chains of ops.
-  constexpr unsigned stackBytes = 512 << 20;
   generator->thread =
-      llvm::thread(std::optional<unsigned>(stackBytes),
+      llvm::thread(std::optional<unsigned>(kStackBytes),
                    [this, hash, plan = plan, folder = dumpFolder.str()] {
                      generator->module = compileGenerator(generator->context,
                                                           plan, hash, folder);

@@ -131,9 +131,8 @@ static int runMain(int argc, char **argv,
   return kUsage;
 }
 
-/// Parsing and transforming a model is recursive, so the stack size must not
-/// depend on `ulimit -s`. Untouched pages take no memory.
-static constexpr unsigned mainStack = 512 << 20, workerStack = 64 << 20;
+/// Of threads on which passes work on parts of a module.
+static constexpr unsigned workerStack = 64 << 20;
 
 int ppopt::runDriver(int argc, char **argv,
                      const mlir::pp::CompilationSetup &setup) {
@@ -146,7 +145,7 @@ int ppopt::runDriver(int argc, char **argv,
   pthread_setattr_default_np(&workers);
   pthread_attr_destroy(&workers);
   int status = 0;
-  llvm::thread(std::optional<unsigned>(mainStack), [&] {
+  llvm::thread(std::optional<unsigned>(mlir::pp::kStackBytes), [&] {
     status = runMain(argc, argv, setup);
   }).join();
   outs().flush();

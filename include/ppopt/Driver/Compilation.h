@@ -40,6 +40,11 @@ struct CompilationSetup {
   bool verifiesPasses = false;
 };
 
+/// The stack that parsing and transforming a model needs, in bytes: both are
+/// recursive, so it must not depend on `ulimit -s`. Untouched pages take no
+/// memory.
+inline constexpr unsigned kStackBytes = 512 << 20;
+
 /// Owns a module and its diagnostics, which point into the user's file in every
 /// phase. Every failure has printed at least one error to llvm::errs().
 class Compilation {
