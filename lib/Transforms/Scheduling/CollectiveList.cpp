@@ -2,7 +2,6 @@
 
 #include "CollectiveList.h"
 
-#include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/Shardings.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -15,14 +14,14 @@ namespace geometry = ppopt::geometry;
 using geometry::Collective;
 
 CollectiveList::CollectiveList(ModuleOp module, PlanOp plan,
-                               const MemoryUses &uses)
+                               const MemoryUses &uses, const NormLayout &norm)
     : module(module), plan(plan) {
   addScalars(BufferKind::Global, uses);
   addScalars(BufferKind::Loss, uses);
   for (auto bucket : module.getOps<BucketOp>())
     addGradients(bucket);
   // The gradients that it is made of are complete sums.
-  addNorm();
+  addNorm(norm);
   for (auto bucket : module.getOps<BucketOp>())
     addGathers(bucket);
   numberChannels();
@@ -72,7 +71,7 @@ void CollectiveList::addScalars(BufferKind kind, const MemoryUses &uses) {
 /// A rank computes the entries of its place and of its position on axes that
 /// cut parameters, or only that of its chunks. Where it computes none it has
 /// zeros, so that sums are exact.
-void CollectiveList::addNorm() {
+void CollectiveList::addNorm(const NormLayout &layout) {
   bool isSharded = llvm::any_of(module.getOps<BucketOp>(), [](BucketOp b) {
     return b.hasShardedStates();
   });
@@ -80,7 +79,6 @@ void CollectiveList::addNorm() {
     return task.getKind() == TaskKind::Norm;
   });
   std::string_view shardAxis = plan.getGeometry().shardAxis();
-  NormLayout layout(module);
   if (isAdded)
     add(
         BufferAttr::get(module.getContext(), BufferKind::Norm),

@@ -31,12 +31,13 @@ struct RankValue {
 /// rank.
 class CollectiveList {
 public:
-  CollectiveList(ModuleOp module, PlanOp plan, const MemoryUses &uses);
+  CollectiveList(ModuleOp module, PlanOp plan, const MemoryUses &uses,
+                 const NormLayout &norm);
   ArrayRef<RankValue> get() const { return values; }
 
 private:
   void addScalars(BufferKind kind, const MemoryUses &uses);
-  void addNorm();
+  void addNorm(const NormLayout &layout);
   void addGradients(BucketOp bucket);
   void addGathers(BucketOp bucket);
   void add(BufferAttr buffer, llvm::function_ref<bool(StringAttr)> isOver,

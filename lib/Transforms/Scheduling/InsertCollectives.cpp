@@ -370,8 +370,9 @@ struct InsertCollectives : pp::impl::InsertCollectivesBase<InsertCollectives> {
     FailureOr<PlanOp> plan = findPlan(getOperation());
     if (failed(plan))
       return signalPassFailure();
-    MemoryUses uses(getOperation(), BufferIndex(getOperation()));
-    CollectiveList values(getOperation(), *plan, uses);
+    BufferIndex buffers(getOperation());
+    MemoryUses uses(getOperation(), buffers);
+    CollectiveList values(getOperation(), *plan, uses, buffers.getNorm());
     if (values.get().empty())
       return;
     geometry::Mesh mesh = plan->getGeometry();
