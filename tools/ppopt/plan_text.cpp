@@ -353,9 +353,10 @@ static void
 forEachInTasks(const PlanReport &report,
                function_ref<void(const schedule::StageCollective &)> visit) {
   for (const schedule::Stage &stage : report.graph.stages)
-    for (const auto *list :
-         {&stage.inForward, &stage.inBackward, &stage.inInput, &stage.inWeight})
-      for (const schedule::StageCollective &collective : *list)
+    for (auto work :
+         {schedule::Work::Forward, schedule::Work::Backward,
+          schedule::Work::BackwardInput, schedule::Work::BackwardWeight})
+      for (const auto &collective : schedule::getCollectives(stage, work))
         visit(collective);
 }
 
