@@ -20,8 +20,8 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 MODELS = HERE.parent / "models"
 sys.path[:0] = [str(HERE.parent), str(MODELS)]
-from support import mutations, safetensors_io  # noqa: E402
-from support.executable import Mismatch, compile_model, expect_close  # noqa: E402
+from support import mutations  # noqa: E402
+from support.executable import Mismatch, compile_model, expect_close, run  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 from description import make_inputs  # noqa: E402
@@ -118,15 +118,9 @@ class Models:
         word = "one" if flags == [] else mutation or "cut"
         executable = compile_model(tool, stem + ".mlir", f"{stem}.{word}", ["--threads", "1", "--optimizer", "adam", *flags, *mutated])
         checks = [] if mutation else ["--check-counters"]
-        safetensors_io.write(f"{stem}.{word}.samples", inputs)
-        command = [executable.path, "--steps", str(STEPS), "--inputs", f"{stem}.{word}.samples", "--no-shuffle", "--lr", "0.02", "--clip", "0.7", "--poison",
-                   "--log", f"{stem}.{word}.log", *checks]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=600)
-        if done.returncode != 0:
-            raise Mismatch(f"{' '.join(command)}\n{done.stderr[-1500:]}")
-        records = [json.loads(line) for line in pathlib.Path(f"{stem}.{word}.log").read_text().splitlines()]
+        result = run(executable, ["--lr", "0.02", "--clip", "0.7", "--poison", *checks], inputs=inputs, steps=STEPS, export=False)
         os.remove(executable.path)
-        return np.array([(record["loss"], record["norm"]) for record in records if record["event"] == "step"], dtype=np.float64)
+        return np.array([(record["loss"], record["norm"]) for record in result.records], dtype=np.float64)
 
     def check(self, name, count, mutation=None):
         for stem, flags, inputs, expected in self.draw(name, count):
