@@ -2,9 +2,9 @@
 //
 // Applies where a backward region reads a result that a kernel writes by
 // strides, as attention does, and the forward uses that result through other
-// views alone (heads merged into rows). The
-// backward then reads the value under these views and undoes them. So the value
-// is saved once: `chooseSaved` picks one of several views of a value.
+// views alone (heads merged into rows). The backward then reads the value under
+// these views and undoes them. So the value is saved once: `chooseSaved` picks
+// one of several views of a value.
 //
 //   %f:2 = pp.place 0 stage 0 { %a, %s = pp.attention … %t = pp.transpose %a …
 //                               pp.yield %y, %a }              // before
