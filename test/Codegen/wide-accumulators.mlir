@@ -26,3 +26,25 @@ pp.task backward stage 0 @wide(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %n: ten
   %7 = pp.accumulate %d, %6 : tensor<8x8xf64>
   pp.return %2, %7 : tensor<8x8xf32>, tensor<8x8xf64>
 }
+
+// Each part of a sum is added where it is computed: what it is computed from may go.
+// CHECK-LABEL: pp.task backward stage 0 @parts
+// CHECK: pp.launch @gelu{{.*}}ins(%{{.*}} : tensor<4x8xbf16>)
+// CHECK: %[[A:.*]] = pp.matmul
+// CHECK: %[[WA:.*]] = pp.cast %[[A]]
+// CHECK-NEXT: %[[FIRST:.*]] = pp.accumulate %{{.*}}, %[[WA]] : tensor<8x8xf32>
+// CHECK: pp.launch @gelu
+// CHECK: %[[B:.*]] = pp.matmul
+// CHECK: %[[WB:.*]] = pp.cast %[[B]]
+// CHECK-NEXT: pp.accumulate %[[FIRST]], %[[WB]] : tensor<8x8xf32>
+pp.task backward stage 0 @parts(%n: tensor<4x8xbf16>, %m: tensor<4x8xbf16>, %f: tensor<8x8xf32> {pp.role = #pp.role<grad, "f">})
+    -> (tensor<8x8xf32> {pp.role = #pp.role<grad, "f">}) {
+  %x = pp.gelu %n : tensor<4x8xbf16>
+  %0 = pp.matmul %x, %m {transpose_lhs} : tensor<4x8xbf16>, tensor<4x8xbf16>
+  %y = pp.gelu %m : tensor<4x8xbf16>
+  %1 = pp.matmul %y, %n {transpose_lhs} : tensor<4x8xbf16>, tensor<4x8xbf16>
+  %2 = pp.add %0, %1 : tensor<8x8xbf16>, tensor<8x8xbf16>
+  %3 = pp.cast %2 : tensor<8x8xbf16> to tensor<8x8xf32>
+  %4 = pp.accumulate %f, %3 : tensor<8x8xf32>
+  pp.return %4 : tensor<8x8xf32>
+}

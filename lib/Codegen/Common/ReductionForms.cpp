@@ -232,10 +232,13 @@ void pp::splitAccumulations(TaskOp task, const Target &target) {
         !accumulatesItself(sum.getRhs(), element, target))
       continue;
     OpBuilder builder(op);
+    // Widened where it is computed: an addition comes after its operands.
     auto widen = [&](Value part) -> Value {
-      return widening ? CastOp::create(builder, sum.getLoc(),
-                                       widening.getType(), part)
-                      : part;
+      if (!widening)
+        return part;
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointAfterValue(part);
+      return CastOp::create(builder, sum.getLoc(), widening.getType(), part);
     };
     auto first = AccumulateOp::create(builder, sum.getLoc(),
                                       op.getAccumulator(), widen(sum.getLhs()));
