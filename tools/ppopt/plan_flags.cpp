@@ -144,7 +144,7 @@ PlanFlags::PlanFlags(CommandLine &line) : line(line) {
   line.bytes("block-bytes", plan.blockBytes, plan.kNever,
              "chunk size: a larger value inside a task, such as the logits of "
              "a large vocabulary, is computed in blocks of rows; by default "
-             "64MiB, of --target cuda 256MiB");
+             "64MiB, of --target cuda 1GiB");
   line.nameOrFile(
       "device", "NAME|FILE.json", device,
       "device for which times are estimated, by which the model is cut and "

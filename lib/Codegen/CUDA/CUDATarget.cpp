@@ -71,8 +71,9 @@ public:
                              int64_t threads) const override {
     return ::ppopt::asColumnMajor(matmul) ? kMatmulWorkspaceBytes : 0;
   }
-  /// A GPU multiplies blocks of a few thousand rows as fast as all rows.
-  int64_t getBlockBytes() const override { return int64_t(256) << 20; }
+  /// A GPU multiplies blocks of a few thousand rows as fast as all rows. Each
+  /// block of a vocabulary's logits reads and writes the table's gradient.
+  int64_t getBlockBytes() const override { return int64_t(1) << 30; }
   bool hasKernels(StringRef flag) const override {
     return flag == "math" || flag == "matmul";
   }
