@@ -132,7 +132,7 @@ public:
   device::MatmulAlignment alignmentOf(int matmul, DevicePointer a,
                                       DevicePointer b,
                                       DevicePointer c) const override {
-    return matmuls[matmul].library->alignmentOf(at(a), at(b), at(c));
+    return matmuls[matmul].library->largest().alignmentOf(at(a), at(b), at(c));
   }
   std::vector<device::MatmulAlgorithm>
   algorithms(int matmul, const device::MatmulAlignment &alignment,
@@ -394,7 +394,7 @@ CudaDevice::algorithms(int matmul, const device::MatmulAlignment &alignment,
   enter();
   std::vector<device::MatmulAlgorithm> found;
   for (const MatmulAlgorithm &each :
-       matmuls[matmul].library->algorithms(alignment, most))
+       matmuls[matmul].library->largest().algorithms(alignment, most))
     std::memcpy(found.emplace_back().data(), &each, sizeof each);
   return found;
 }
@@ -405,7 +405,7 @@ void CudaDevice::use(int matmul, const device::MatmulAlignment &alignment,
   MatmulAlgorithm given;
   static_assert(sizeof given == sizeof algorithm);
   std::memcpy(&given, algorithm.data(), sizeof given);
-  matmuls[matmul].library->use(alignment, given);
+  matmuls[matmul].library->largest().use(alignment, given);
 }
 
 device::Communication *CudaDevice::communication() {

@@ -73,30 +73,25 @@ std::string Blas::describe() const {
                      version % 100);
 }
 
-std::string LibraryMatmul::describe() const {
-  return fmt::format("matmul {} ({}x{}x{}, batch {})", name, descriptor.m,
-                     descriptor.n, descriptor.k,
-                     descriptor.batch[0] * descriptor.batch[1]);
-}
-
-LibraryMatmul::LibraryMatmul(const Blas &blas, const device::MatmulSpec &spec)
-    : blas(blas), name(spec.name), descriptor(spec.descriptor),
-      workspaceBytes(spec.workspace) {
+LibraryCall::LibraryCall(const Blas &blas, const MatmulDescriptor &descriptor,
+                         int64_t workspaceBytes, std::string title)
+    : blas(blas), descriptor(descriptor), workspaceBytes(workspaceBytes),
+      title(std::move(title)) {
   std::optional<ColumnMajorMatmul> found = asColumnMajor(descriptor);
   if (!found)
     throw runtime::Error("{}: cuBLASLt has no matrices with these strides; "
                          "compile the program with --matmul generated",
-                         describe());
+                         this->title);
   shape = *found;
   bool isWide = descriptor.type == MatmulType::f64;
   check(blas.api.descCreate(&desc, isWide ? ComputeType::f64 : ComputeType::f32,
                             isWide ? DataType::f64 : DataType::f32),
-        describe());
+        title);
   auto transpose = [&](DescAttribute attribute,
                        const ColumnMajorMatrix &matrix) {
     Transpose value = matrix.transposed ? Transpose::yes : Transpose::no;
     check(blas.api.descSetAttribute(desc, attribute, &value, sizeof value),
-          describe());
+          title);
   };
   transpose(DescAttribute::transposeA, shape.left);
   transpose(DescAttribute::transposeB, shape.right);
@@ -107,7 +102,7 @@ LibraryMatmul::LibraryMatmul(const Blas &blas, const device::MatmulSpec &spec)
   choose({device::mostAlignment, device::mostAlignment, device::mostAlignment});
 }
 
-LibraryMatmul::~LibraryMatmul() {
+LibraryCall::~LibraryCall() {
   for (MatrixLayout layout : {left, right, result})
     if (layout)
       blas.api.layoutDestroy(layout);
@@ -115,29 +110,29 @@ LibraryMatmul::~LibraryMatmul() {
     blas.api.descDestroy(desc);
 }
 
-MatrixLayout LibraryMatmul::makeLayout(DataType type,
-                                       const ColumnMajorMatrix &matrix) const {
+MatrixLayout LibraryCall::makeLayout(DataType type,
+                                     const ColumnMajorMatrix &matrix) const {
   MatrixLayout layout = nullptr;
   check(blas.api.layoutCreate(&layout, type, uint64_t(matrix.rows),
                               uint64_t(matrix.columns), matrix.leading),
-        describe());
+        title);
   int32_t count = int32_t(shape.batch);
   check(blas.api.layoutSetAttribute(layout, LayoutAttribute::batchCount, &count,
                                     sizeof count),
-        describe());
+        title);
   check(blas.api.layoutSetAttribute(layout, LayoutAttribute::batchStride,
                                     &matrix.batchStride,
                                     sizeof matrix.batchStride),
-        describe());
+        title);
   return layout;
 }
 
 std::vector<MatmulAlgorithm>
-LibraryMatmul::algorithms(const device::MatmulAlignment &alignment,
-                          int most) const {
+LibraryCall::algorithms(const device::MatmulAlignment &alignment,
+                        int most) const {
   const CublasLtApi &api = blas.api;
   MatmulPreference preference = nullptr;
-  check(api.preferenceCreate(&preference), describe());
+  check(api.preferenceCreate(&preference), title);
   auto set = [&](PreferenceAttribute attribute, auto value) {
     return api.preferenceSetAttribute(preference, attribute, &value,
                                       sizeof value);
@@ -168,8 +163,8 @@ LibraryMatmul::algorithms(const device::MatmulAlignment &alignment,
       (status == BlasResult::success && results.empty()))
     throw runtime::Error("{}: {} has no algorithm for it on this GPU; compile "
                          "the program with --matmul generated",
-                         describe(), blas.describe());
-  check(status, describe());
+                         title, blas.describe());
+  check(status, title);
   std::vector<MatmulAlgorithm> valid;
   for (const HeuristicResult &each : results)
     if (each.state == BlasResult::success)
@@ -177,32 +172,31 @@ LibraryMatmul::algorithms(const device::MatmulAlignment &alignment,
   return valid;
 }
 
-void LibraryMatmul::use(const device::MatmulAlignment &alignment,
-                        const MatmulAlgorithm &algorithm) {
+void LibraryCall::use(const device::MatmulAlignment &alignment,
+                      const MatmulAlgorithm &algorithm) {
   HeuristicResult checked{};
   BlasResult status = blas.api.checkAlgorithm(
       blas.handle, desc, left, right, result, result, &algorithm, &checked);
   if (status == BlasResult::success)
     status = checked.state;
-  check(status, describe() + ": an algorithm that was chosen for it");
+  check(status, title + ": an algorithm that was chosen for it");
   if (checked.workspaceBytes > size_t(workspaceBytes))
     throw runtime::Error("{}: an algorithm that was chosen for it needs a "
                          "workspace of {} bytes, and {} are planned",
-                         describe(), checked.workspaceBytes, workspaceBytes);
+                         title, checked.workspaceBytes, workspaceBytes);
   chosen[alignment] = algorithm;
 }
 
 const MatmulAlgorithm &
-LibraryMatmul::choose(const device::MatmulAlignment &alignment) {
+LibraryCall::choose(const device::MatmulAlignment &alignment) {
   auto found = chosen.find(alignment);
   if (found == chosen.end())
     found = chosen.emplace(alignment, algorithms(alignment, 1).front()).first;
   return found->second;
 }
 
-device::MatmulAlignment LibraryMatmul::alignmentOf(DeviceMemory a,
-                                                   DeviceMemory b,
-                                                   DeviceMemory c) const {
+device::MatmulAlignment LibraryCall::alignmentOf(DeviceMemory a, DeviceMemory b,
+                                                 DeviceMemory c) const {
   int64_t bytes = elementBytes(descriptor.type),
           resultBytes = elementBytes(descriptor.cType);
   return {commonAlignment(a, shape.right.outerStride * bytes),
@@ -210,8 +204,8 @@ device::MatmulAlignment LibraryMatmul::alignmentOf(DeviceMemory a,
           commonAlignment(c, shape.result.outerStride * resultBytes)};
 }
 
-void LibraryMatmul::run(Stream stream, DeviceMemory a, DeviceMemory b,
-                        DeviceMemory c, DeviceMemory workspace) {
+void LibraryCall::run(Stream stream, DeviceMemory a, DeviceMemory b,
+                      DeviceMemory c, DeviceMemory workspace) {
   int64_t bytes = elementBytes(descriptor.type),
           resultBytes = elementBytes(descriptor.cType);
   int64_t leftStep = shape.left.outerStride * bytes,
@@ -234,7 +228,29 @@ void LibraryMatmul::run(Stream stream, DeviceMemory a, DeviceMemory b,
                           at(a + DeviceMemory(i * rightStep)), right, beta, sum,
                           result, sum, result, &algorithm, at(workspace),
                           size_t(workspaceBytes), stream),
-          describe());
+          title);
+  }
+}
+
+LibraryMatmul::LibraryMatmul(const Blas &blas, const device::MatmulSpec &spec) {
+  const MatmulDescriptor &whole = spec.descriptor;
+  std::string title =
+      fmt::format("matmul {} ({}x{}x{}, batch {})", spec.name, whole.m, whole.n,
+                  whole.k, whole.batch[0] * whole.batch[1]);
+  parts = splitMatmul(whole, fewestSplitProducts);
+  for (const MatmulPart &part : parts)
+    calls.push_back(std::make_unique<LibraryCall>(blas, part.matmul,
+                                                  spec.workspace, title));
+}
+
+void LibraryMatmul::run(Stream stream, DeviceMemory a, DeviceMemory b,
+                        DeviceMemory c, DeviceMemory workspace) {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    int64_t bytes = elementBytes(parts[i].matmul.type),
+            resultBytes = elementBytes(parts[i].matmul.cType);
+    calls[i]->run(stream, a + DeviceMemory(parts[i].a * bytes),
+                  b + DeviceMemory(parts[i].b * bytes),
+                  c + DeviceMemory(parts[i].c * resultBytes), workspace);
   }
 }
 
