@@ -71,8 +71,8 @@ const std::vector<Instruction> &listInstructions() {
        2, false, ErrorUnit::ulp, 2, quotientOf},
       // These are rounded as IEEE 754 says.
       {"sqrt.rn.f32", "llvm.intr.sqrt(%x) : (f32) -> f32", 1, false,
-       ErrorUnit::ulp, 0.5, rootOf},
-      {"div.rn.f32", "llvm.fdiv %x, %y : f32", 2, false, ErrorUnit::ulp, 0.5,
+       ErrorUnit::ulp, 0, rootOf},
+      {"div.rn.f32", "llvm.fdiv %x, %y : f32", 2, false, ErrorUnit::ulp, 0,
        quotientOf},
   };
   return all;
@@ -92,6 +92,8 @@ InstructionError measureError(const Instruction &instruction, float x, float y,
   double got = result;
   if (std::isnan(exact) || std::isnan(got))
     return {0, std::isnan(exact) != std::isnan(got)};
+  if (instruction.unit == ErrorUnit::ulp && std::isfinite(float(exact)))
+    exact = float(exact);
   if (exact == got)
     return {0, std::signbit(exact) != std::signbit(got)};
   bool isNear = x > 0.5f && x < 2 && instruction.unit == ErrorUnit::resultOrOne;

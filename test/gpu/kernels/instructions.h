@@ -18,7 +18,8 @@ namespace ppopt::gpu {
 /// What the error of an instruction is relative to.
 enum class ErrorUnit {
   result,      ///< the exact result
-  ulp,         ///< the distance of f32 at the exact result
+  ulp,         ///< the distance of f32 at the correctly rounded result, from
+               ///< which the error is measured, as in NVIDIA's bounds
   resultOrOne, ///< the exact result; 1 for operands between 0.5 and 2
 };
 
