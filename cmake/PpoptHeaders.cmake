@@ -1,5 +1,5 @@
-# Precompiled headers, which the presets for sanitizers build without: sources
-# include what they use.
+# Precompiled headers, which the preset `sanitize` builds without: sources include
+# what they use.
 #
 # ppopt_precompile(TARGET HEADER)
 #   adds an object library whose object is HEADER precompiled. Its options and
