@@ -74,6 +74,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
           {options.batch.value_or(0), options.getTrainers()}));
     manager.addPass(
         createInsertPlan(makePlanOptions(options), options, options.table));
+    manager.addPass(createAnnotateShardings({options.shard}));
     manager.addPass(createDecomposeModel());
     // Marks are regions until ops have places: equal ops on two places stay
     // two.

@@ -44,6 +44,7 @@ def row_inputs(random, steps, dtype):
 MODELS = {"gpt": [],
           "untied": ["--untied"],
           "dropout": ["--dropout", "0.1"],
+          "bare": ["--untied"],
           "scaled": None}
 
 #       model      mesh                 further flags of the compiler
@@ -59,6 +60,7 @@ PLANS = [("gpt", "tp=2", []),
          ("dropout", "dp=2,tp=2,pp=2", ["--zero", "1", "--microbatches", "4"]),
          ("gpt", "fsdp=2,tp=2", ["--zero", "3", "--bucket-bytes", "8KiB"]),
          ("gpt", "tp=2,pp=2", ["--schedule", "zb-v", "--microbatches", "4"]),
+         ("bare", "dp=2,tp=2", ["--shard", "auto"]),
          ("scaled", "tp=2", []),
          ("scaled", "dp=2,tp=3", ["--microbatches", "2"]),
          ("scaled", "tp=2,dp=2", ["--zero", "1"]),
@@ -95,6 +97,9 @@ class Programs:
         else:
             checked([self.ppopt, "model", "gpt", *GPT, *MODELS[name], "--dtype", dtype, "-o", stem + ".mlir"])
             make = token_inputs
+            if name == "bare":
+                annotated = pathlib.Path(stem + ".mlir").read_text()
+                pathlib.Path(stem + ".mlir").write_text(re.sub(", shard = #pp.sharding<[^>]*>", "", annotated))
         for files, steps in ((self.samples, STEPS), (self.evaluations, EVALUATED)):
             files[name, dtype] = f"{stem}.{steps}.safetensors"
             safetensors_io.write(files[name, dtype], make(random, steps))

@@ -100,6 +100,10 @@ PlanFlags::PlanFlags(CommandLine &line) : line(line) {
       "shards over, tp cuts the parameters that the model annotates with "
       "it, pp splits the model into places (default dp=1)",
       [this](StringRef value) { return readMesh(value, plan.mesh); });
+  line.text("shard", "'GLOB=SHARDING; …'", plan.shard,
+            "how parameters and inputs whose names match are cut, such as "
+            "'*.fc.weight=[{}, {tp}]', instead of as the model annotates them; "
+            "auto: pairs of matmuls");
   line.count("batch", plan.batch,
              "rows of the global batch; overrides the model's");
   line.count("microbatches", plan.microbatches,

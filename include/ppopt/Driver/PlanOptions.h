@@ -36,6 +36,9 @@ struct PlanOptions : PlanChoices {
   /// The place of each piece that the model is cut into; empty: as marked in
   /// the model, or one per place. It follows from the schedule.
   SmallVector<int64_t> stagePlaces;
+  /// Shardings of parameters and inputs, "GLOB=SHARDING; …", in place of those
+  /// that the model has.
+  std::string shard;
   /// Intermediate values of tasks that take more bytes are computed one block
   /// of rows at a time; unset: as the target says.
   std::optional<int64_t> blockBytes;

@@ -21,6 +21,23 @@ def ResizeBatch : Pass<"pp-resize-batch", "::mlir::ModuleOp"> {
                  Option<"parts", "parts", "int64_t", /*default=*/"1", "the entry gets this part of the rows">];
 }
 
+def AnnotateShardings : Pass<"pp-annotate-shardings", "::mlir::ModuleOp"> {
+  let summary = "Annotates parameters and inputs as --shard says";
+  let description = [{
+    Implements `--shard 'GLOB=SHARDING; …'`: sets `shard` of each parameter, and `pp.shard` of each input, whose name a glob matches, in place of what
+    the model's author wrote there. A sharding is spelled as in `#pp.sharding<…>`. It is an error if a glob matches nothing, if two match one name
+    with different shardings, or if a sharding names an axis that no mesh can have. `auto` finds the pairs of matmuls that can be cut so that nothing but
+    a sum is exchanged between them, and says what it found. If an axis of the model is left with nothing to cut, the error proposes these.
+
+    ```mlir
+    %w = pp.param "h.0.mlp.fc.weight" : tensor<64x256xf32>                                        // before
+
+    %w = pp.param "h.0.mlp.fc.weight" {shard = #pp.sharding<[{}, {tp} ]>} : tensor<64x256xf32>    // after, with '*.fc.weight=[{}, {tp} ]'
+    ```
+  }];
+  let options = [Option<"annotations", "annotations", "std::string", /*default=*/"", "GLOB=SHARDING, separated by semicolons">];
+}
+
 def ChooseEvaluation : Pass<"pp-choose-evaluation", "::mlir::ModuleOp"> {
   let summary = "Decides whether an evaluation is over rows or over whole batches";
   let description = [{

@@ -1,0 +1,203 @@
+//===- AnnotateShardings.cpp - Shardings that the command line gives ------===//
+//
+// Before: a model with a plan. After: the same, with the shardings of --shard
+// on its parameters and inputs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProposeShardings.h"
+
+#include "geometry/axes.h"
+#include "ppopt/Analysis/Shardings.h"
+#include "ppopt/Support/NearestNames.h"
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Sharding/Passes.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "llvm/Support/GlobPattern.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_ANNOTATESHARDINGS
+#include "ppopt/Transforms/Sharding/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+namespace geometry = ppopt::geometry;
+
+namespace {
+
+/// A parameter or an input, and what has annotated it.
+struct Annotated {
+  StringRef name;
+  ParamOp param;       ///< null for an input
+  unsigned input = 0;  ///< its number
+  StringRef glob = {}; ///< empty: none
+  ShardingAttr sharding = {};
+};
+
+struct AnnotateShardingsPass
+    : pp::impl::AnnotateShardingsBase<AnnotateShardingsPass> {
+  using AnnotateShardingsBase::AnnotateShardingsBase;
+
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> found = findEntry(getOperation());
+    if (failed(found))
+      return signalPassFailure();
+    entry = *found;
+    all.clear();
+    for (auto param : entry.getOps<ParamOp>())
+      all.push_back({param.getParamName(), param});
+    for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+      if (auto name = entry.getArgAttrOfType<StringAttr>(i, kInputAttr))
+        all.push_back({name, ParamOp(), i});
+    FailureOr<PlanOp> plan = findPlan(getOperation());
+    if (failed(plan))
+      return signalPassFailure();
+    bool isAuto = annotations == "auto";
+    if (!isAuto && failed(annotateAll(annotations)))
+      return signalPassFailure();
+    ShardingAxes axes = ShardingAxes::of(*plan);
+    for (unsigned i = 0; i < axes.size(); ++i)
+      if (!axes[i].splitsBatch &&
+          failed(isAuto ? annotateByProposal(axes[i]) : checkIsCut(axes[i])))
+        return signalPassFailure();
+  }
+
+private:
+  InFlightDiagnostic refuse() { return entry.emitError("--shard: "); }
+
+  LogicalResult annotateAll(StringRef text) {
+    SmallVector<StringRef> parts;
+    text.split(parts, ';', -1, /*KeepEmpty=*/false);
+    for (StringRef part : parts)
+      if (!part.trim().empty() && failed(annotate(part.trim())))
+        return failure();
+    return success();
+  }
+
+  /// Annotates what an axis can cut, and says so.
+  LogicalResult annotateByProposal(const ShardingAxis &axis) {
+    std::string text = proposeShardings(entry, axis);
+    if (text.empty())
+      return refuse() << "auto finds no pair of matmuls that "
+                      << axis.name.getValue() << "=" << axis.parts << " cuts";
+    entry.emitRemark("--shard auto is --shard '") << text << "'";
+    return annotateAll(text);
+  }
+
+  bool isCut(StringAttr axis) {
+    auto cuts = [&](ShardingAttr sharding) {
+      return sharding && llvm::is_contained(llvm::map_range(sharding.getCuts(),
+                                                            [](DimCut cut) {
+                                                              return cut.axis;
+                                                            }),
+                                            axis);
+    };
+    return llvm::any_of(all, [&](Annotated &each) {
+      return cuts(each.param ? each.param.getShardAttr()
+                             : entry.getArgAttrOfType<ShardingAttr>(
+                                   each.input, kShardAttr));
+    });
+  }
+
+  /// Checks that something is annotated with an axis of the model.
+  LogicalResult checkIsCut(const ShardingAxis &axis) {
+    if (isCut(axis.name))
+      return success();
+    InFlightDiagnostic diag =
+        entry.emitError("the mesh's axis ")
+        << axis.name.getValue() << "=" << axis.parts
+        << " cuts nothing: all of its ranks would compute the same; ";
+    std::string text = proposeShardings(entry, axis);
+    if (text.empty())
+      diag << "annotate a parameter (shard) or an input (pp.shard) with it, or "
+              "leave it out of --mesh";
+    else
+      diag << "--shard '" << text
+           << "' would cut pairs of matmuls (--shard auto takes this)";
+    return diag;
+  }
+
+  LogicalResult annotate(StringRef text) {
+    auto [glob, spelled] = text.split('=');
+    glob = glob.trim();
+    if (glob.empty() || spelled.trim().empty())
+      return refuse() << "'" << text
+                      << "' is not GLOB=SHARDING, such as "
+                         "'*.fc.weight=[{}, {tp}]'";
+    ShardingAttr sharding = parse(spelled.trim());
+    if (!sharding || failed(checkNames(sharding)))
+      return failure();
+    auto pattern = llvm::GlobPattern::create(glob);
+    if (!pattern)
+      return refuse() << "'" << glob << "' is no glob: "
+                      << llvm::toString(pattern.takeError());
+    bool isMatched = false;
+    for (Annotated &each : all) {
+      if (!pattern->match(each.name))
+        continue;
+      isMatched = true;
+      if (failed(set(each, glob, sharding)))
+        return failure();
+    }
+    if (isMatched)
+      return success();
+    auto names = llvm::map_to_vector(
+        all, [](const Annotated &each) { return each.name; });
+    return refuse() << "no parameter or input is named '" << glob << "'"
+                    << ppopt::suggest(glob, names);
+  }
+
+  /// Returns null after an error.
+  ShardingAttr parse(StringRef text) {
+    ShardingAttr sharding;
+    {
+      ScopedDiagnosticHandler silence(&getContext(),
+                                      [](Diagnostic &) { return success(); });
+      sharding = dyn_cast_or_null<ShardingAttr>(
+          parseAttribute(("#pp.sharding<" + text + ">").str(), &getContext()));
+    }
+    if (!sharding)
+      refuse() << "'" << text
+               << "' is no sharding, such as '[{}, {tp}]': for each dimension "
+                  "the axes that cut it";
+    return sharding;
+  }
+
+  /// Axes that the mesh lacks cut nothing, so that one text serves all meshes;
+  /// but some mesh has them.
+  LogicalResult checkNames(ShardingAttr sharding) {
+    SmallVector<StringRef> known;
+    for (const geometry::KnownAxis &axis : geometry::knownAxes)
+      if (axis.use == geometry::AxisUse::Model)
+        known.push_back(axis.name);
+    for (const DimCut &cut : sharding.getCuts())
+      if (!llvm::is_contained(known, cut.axis.getValue()))
+        return refuse() << "no axis that cuts the model is named '"
+                        << cut.axis.getValue() << "'"
+                        << ppopt::suggest(cut.axis, known);
+    if (sharding.isPartial())
+      return refuse() << "a parameter or an input is cut or whole, not a "
+                         "partial result";
+    return success();
+  }
+
+  LogicalResult set(Annotated &each, StringRef glob, ShardingAttr sharding) {
+    if (!each.glob.empty() && each.sharding != sharding)
+      return refuse() << "'" << each.glob << "' and '" << glob << "' match '"
+                      << each.name << "' and say different shardings";
+    each.glob = glob;
+    each.sharding = sharding;
+    if (each.param)
+      each.param.setShardAttr(sharding);
+    else
+      entry.setArgAttr(each.input, kShardAttr, sharding);
+    return success();
+  }
+
+  func::FuncOp entry;
+  SmallVector<Annotated> all;
+};
+
+} // namespace
