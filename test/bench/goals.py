@@ -138,6 +138,13 @@ def ranks(options, directory, table):
         run.memory(table, f"small, dp=2, --{stage}: peak memory of a rank, against --zero 0", None, stage, "ours", note)
 
 
+def tensor(options, directory, table):
+    run = Comparison(options, directory, SMALL, 2, 1, {"ours": ["--mesh", "tp=2"]}, {"DTensor": ["--tensor-parallel"]})
+    run.time(table, "small, tp=2: step, against DTensor", 0.75, "ours", "DTensor")
+    run.memory(table, "small, tp=2: peak memory of a rank, against DTensor", 0.30, "ours", "DTensor",
+               f"{run.footprint('DTensor'):.0f} MiB of theirs are there before the model is")
+
+
 def pipeline(options, directory, table):
     plans = {name: ["--mesh", "pp=2", "--schedule", name, "--microbatches", PIPELINE_MICROBATCHES] for name in ("1f1b", "zb-h1")}
     run = Comparison(options, directory, SMALL, 2, 1, plans, {"Schedule1F1B": ["--microbatches", PIPELINE_MICROBATCHES]})
@@ -181,5 +188,5 @@ def compilation(options, directory, table):
     against_base("compile: dp=64 against dp=1", 1.1, wide["12 layers"], ["--mesh", "dp=64"])
 
 
-PARTS = {"small": small, "124m": gpt2, "ranks": ranks, "pipeline": pipeline, "bf16": bf16, "compile": compilation}
+PARTS = {"small": small, "124m": gpt2, "ranks": ranks, "tensor": tensor, "pipeline": pipeline, "bf16": bf16, "compile": compilation}
 NEED_PYTORCH = set(PARTS) - {"compile"}

@@ -4,6 +4,7 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.distributed.tensor import DTensor
 
 
 class Block(nn.Module):
@@ -16,9 +17,10 @@ class Block(nn.Module):
 
     def forward(self, x):
         batch, seq, width = x.shape
-        q, k, v = (part.view(batch, seq, self.heads, -1).transpose(1, 2) for part in self.qkv(self.ln_1(x)).split(width, dim=-1))
+        # With tensor parallelism these are the rank's heads.
+        q, k, v = (part.view(batch, seq, -1, width // self.heads).transpose(1, 2) for part in self.qkv(self.ln_1(x)).chunk(3, dim=-1))
         a = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.attn_proj(a.transpose(1, 2).reshape(batch, seq, width))
+        x = x + self.attn_proj(a.transpose(1, 2).reshape(batch, seq, -1))
         return x + self.mlp_proj(F.gelu(self.fc(self.ln_2(x)), approximate="tanh"))
 
 
@@ -55,8 +57,9 @@ def cross_entropy(logits, targets):
 
 
 def adamw(model, lr):
-    """Decays matrices only; one fused kernel for the update."""
-    matrices = [p for p in model.parameters() if p.dim() >= 2]
-    vectors = [p for p in model.parameters() if p.dim() < 2]
-    return torch.optim.AdamW([{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}],
-                             lr=lr, betas=(0.9, 0.95), fused=True)
+    """Decays matrices only; fused kernels for the update, which take parameters of one kind."""
+    kinds = {}
+    for parameter in model.parameters():
+        kinds.setdefault((parameter.dim() >= 2, isinstance(parameter, DTensor)), []).append(parameter)
+    groups = [{"params": group, "weight_decay": 0.1 if is_matrix else 0.0} for (is_matrix, _), group in kinds.items()]
+    return torch.optim.AdamW(groups, lr=lr, betas=(0.9, 0.95), fused=True)

@@ -2,8 +2,8 @@
 """PyTorch's side of bench.py: one rank that trains a GPT and logs a JSON line per step. Run in .venv-pytorch.
 
 Ranks find each other by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT over gloo. Several are data-parallel (DDP, or with
---fsdp FSDP2), or with --microbatches a pipeline of a stage each (Schedule1F1B). The log's first line says the process's memory
-before there is a model.
+--fsdp FSDP2), or with --microbatches a pipeline of a stage each (Schedule1F1B), or with --tensor-parallel have parts of
+matrices (DTensor). The log's first line says the process's memory before there is a model.
 """
 import argparse
 import contextlib
@@ -15,6 +15,7 @@ import time
 import numpy as np
 import torch
 import torch.distributed as dist
+from torch.distributed.tensor import DTensor
 
 from torch_gpt import Gpt, adamw, cross_entropy
 
@@ -59,6 +60,32 @@ class Whole:
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
 
 
+class TensorParallel(Whole):
+    """Parts of each block's matrices on each rank, by DTensor: all have all rows. A rank's rows of `qkv` are its heads' queries, keys and values."""
+
+    def __init__(self, arguments, rank, ranks):
+        from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+        arguments.fsdp, self.mesh = None, dist.device_mesh.init_device_mesh("cpu", (ranks,))
+        super().__init__(arguments, 0, 1)
+        for block in self.model.blocks:
+            parallelize_module(block, self.mesh, {"qkv": ColwiseParallel(), "attn_proj": RowwiseParallel(),
+                                                  "fc": ColwiseParallel(), "mlp_proj": RowwiseParallel()})
+
+    def clip(self):
+        """A whole parameter counts once, and a part with those of the other ranks."""
+        parameters = list(self.model.parameters())
+        cut = [p for p in parameters if isinstance(p, DTensor) and any(placement.is_shard() for placement in p.placements)]
+        squares = torch.zeros(())
+        for p in cut:
+            squares += p.grad.to_local().square().sum()
+        dist.all_reduce(squares)
+        for p in parameters:
+            if not any(p is each for each in cut):
+                gradient = p.grad.to_local() if isinstance(p, DTensor) else p.grad
+                squares += gradient.square().sum()
+        torch.nn.utils.clip_grads_with_norm_(parameters, CLIP, squares.sqrt(), foreach=False)
+
+
 class Pipeline:
     """A stage on each rank."""
 
@@ -98,6 +125,7 @@ def main():
     parser.add_argument("--log", required=True)
     parser.add_argument("--fsdp", choices=["keep", "reshard"],
                         help="data-parallel ranks by fully_shard, in place of DDP; gathered parameters after the forward")
+    parser.add_argument("--tensor-parallel", action="store_true", help="ranks have parts of each block's matrices")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--bf16", action="store_true", help="autocast; parameters, moments and gradients stay f32")
     arguments = parser.parse_args()
@@ -107,7 +135,8 @@ def main():
     if ranks > 1:
         dist.init_process_group("gloo")
     footprint = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    job = (Pipeline if arguments.microbatches else Whole)(arguments, rank, ranks)
+    kind = Pipeline if arguments.microbatches else TensorParallel if arguments.tensor_parallel else Whole
+    job = kind(arguments, rank, ranks)
     optimizer = adamw(job.model, lr=3e-4)
 
     data = np.fromfile(arguments.data, np.uint8)
