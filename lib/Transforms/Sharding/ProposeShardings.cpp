@@ -63,14 +63,15 @@ private:
 
 } // namespace
 
-/// Returns whether the parameters of a group are equally large matrices that
-/// matmuls read and nothing has cut.
+/// Returns whether the parameters of a group are equally large matrices that a
+/// library multiplies and nothing has cut.
 bool Proposal::isCandidate(ArrayRef<ParamOp> params) const {
   ParamOp first = params.front();
   return llvm::all_of(params, [&](ParamOp param) {
     return param.getType() == first.getType() && getShape(param).size() == 2 &&
            !param.getShardAttr() &&
-           llvm::any_of(param->getUsers(), llvm::IsaPred<MatmulOp>);
+           llvm::any_of(param->getUsers(),
+                        llvm::IsaPred<LibraryCallOpInterface>);
   });
 }
 
