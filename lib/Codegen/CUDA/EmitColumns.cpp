@@ -1,11 +1,8 @@
-//===- EmitColumns.cpp - Reductions of rows, and scatters, on a GPU -------===//
+//===- EmitColumns.cpp - Reductions of rows, on a GPU ---------------------===//
 //
-// A block of a reduction has few columns and all rows: of n threads of a column
+// A block has few columns and all rows: of n threads of a column
 // thread i takes the rows i, i + n, …; then neighbouring sums are combined, and
 // their results.
-//
-// A thread of a scatter has a column. It goes through the ids in order, so sums
-// have the order that they have on a CPU.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +12,6 @@
 
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/ColumnReductions.h"
-#include "ppopt/Codegen/RowLoops.h"
-#include "ppopt/Codegen/TableRows.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -145,72 +140,7 @@ void ColumnEmitter::emitTail(ValueRange sums) {
 }
 
 //===----------------------------------------------------------------------===//
-// Scatter
-//===----------------------------------------------------------------------===//
-
-class ScatterEmitter {
-public:
-  ScatterEmitter(ElementPuller &puller, ThreadCode &code, EmbeddingGradOp op)
-      : puller(puller), code(code), builder(puller.builder),
-        loc(puller.getLoc()), op(op),
-        columns(puller.kernel.getFormAttr().getColumns()),
-        tableRows(getShape(op.getResult()).front()) {}
-
-  void emit(const ColumnTile &tile) {
-    int64_t block = puller.kernel.getTilesAttr().getBlock();
-    Value first = puller.mul(tile.other, block);
-    Value end = puller.add(first, puller.constant(block));
-    if (tableRows % block != 0)
-      end =
-          arith::MinUIOp::create(builder, loc, end, puller.constant(tableRows));
-    // An accumulation in place starts with the accumulator's value.
-    if (!addsToTable(op))
-      emitZeros(first, end, tile.column);
-    emitRows(first, end, tile.column);
-  }
-
-private:
-  Value at(Value row, Value column) {
-    return puller.add(puller.mul(row, columns), column);
-  }
-
-  void emitZeros(Value first, Value end, Value column) {
-    emitLoop(builder, loc, first, end, [&](scf::ForOp, Value row) {
-      clearTableElement(puller, op, at(row, column));
-    });
-  }
-
-  /// Reads all ids, in order, and adds the rows of those of this block.
-  void emitRows(Value first, Value end, Value column) {
-    int64_t rows = puller.kernel.getFormAttr().getRows();
-    emitLoop(builder, loc, puller.constant(0), puller.constant(rows),
-             [&](scf::ForOp, Value row) {
-               Position position = startRow(puller, row);
-               position.index.back() = column;
-               puller.setPosition(position, nullptr);
-               Value target = pullTableRow(puller, op);
-               Value isMine = arith::AndIOp::create(
-                   builder, loc,
-                   arith::CmpIOp::create(
-                       builder, loc, arith::CmpIPredicate::uge, target, first),
-                   arith::CmpIOp::create(
-                       builder, loc, arith::CmpIPredicate::ult, target, end));
-               code.emitIf(isMine, [&] {
-                 addTableElement(puller, op, at(target, column));
-               });
-             });
-  }
-
-  ElementPuller &puller;
-  ThreadCode &code;
-  OpBuilder &builder;
-  Location loc;
-  EmbeddingGradOp op;
-  int64_t columns, tableRows;
-};
-
-//===----------------------------------------------------------------------===//
-// The forms
+// The form
 //===----------------------------------------------------------------------===//
 
 class ColumnsForm : public CudaForm {
@@ -242,36 +172,6 @@ public:
   }
 };
 
-class ScatterForm : public CudaForm {
-public:
-  /// A thread adds to one column of some rows of the table, and skips the ids
-  /// of other rows.
-  LogicalResult plan(KernelOp kernel) const override {
-    int64_t columns = kernel.getFormAttr().getColumns();
-    int64_t threads = countThreads(kernel, columns);
-    int64_t tableRows = getShape(kernel.getFormOp()->getResult(0)).front();
-    int64_t block =
-        std::min(tableRows, getThreshold(kernel, Threshold::GpuTableRows));
-    setTiles(kernel,
-             llvm::divideCeil(columns, threads) *
-                 llvm::divideCeil(tableRows, block),
-             threads, TileUnit::Columns, threads, threads, /*each=*/1, block);
-    return success();
-  }
-
-  void emit(OpBuilder &builder, KernelOp kernel,
-            ValueRange buffers) const override {
-    ElementPuller puller(builder, kernel, buffers);
-    ThreadCode code(puller);
-    auto op = cast<EmbeddingGradOp>(kernel.getFormOp());
-    ColumnTile tile = getColumn(puller, code);
-    code.emitIf(tile.isInside,
-                [&] { ScatterEmitter(puller, code, op).emit(tile); });
-  }
-};
-
 } // namespace
 
 PP_KERNEL_FORM(CudaForm, Columns, ColumnsForm)
-
-PP_KERNEL_FORM(CudaForm, Scatter, ScatterForm)
