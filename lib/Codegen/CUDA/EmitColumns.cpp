@@ -1,8 +1,8 @@
 //===- EmitColumns.cpp - Reductions of rows, on a GPU ---------------------===//
 //
-// A block has few columns and all rows: of n threads of a column
-// thread i takes the rows i, i + n, …; then neighbouring sums are combined, and
-// their results.
+// A block has few columns and all rows: of n threads of a column thread i takes
+// the rows i, i + n, …, in this order, and loads several before it adds the
+// first. Then neighbouring sums are combined, and their results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +15,9 @@
 
 using namespace mlir;
 using namespace mlir::pp;
+
+/// Rows whose elements a thread loads before it adds them.
+static constexpr int64_t kRowsAtATime = 8;
 
 namespace {
 
@@ -56,9 +59,10 @@ namespace {
 
 class ColumnEmitter : ColumnReductions {
 public:
-  ColumnEmitter(ElementPuller &puller, ThreadCode &code, ColumnTile tile)
-      : ColumnReductions(puller.kernel), puller(puller), code(code),
-        builder(puller.builder), loc(puller.getLoc()), tile(tile),
+  ColumnEmitter(ElementPuller &puller, ValueRange buffers, ThreadCode &code,
+                ColumnTile tile)
+      : ColumnReductions(puller.kernel), puller(puller), buffers(buffers),
+        code(code), builder(puller.builder), loc(puller.getLoc()), tile(tile),
         index(getIndex(puller, tile.other)) {
     index.back() = tile.column;
   }
@@ -67,10 +71,13 @@ public:
 
 private:
   SmallVector<Value> emitRows(ValueRange initial);
-  SmallVector<Value> addRow(Value row, ValueRange sums);
+  SmallVector<Value> emitRows(Value first, int64_t end, int64_t step,
+                              int64_t times, ValueRange initial);
+  SmallVector<Value> pullRow(Value row);
   void emitTail(ValueRange sums);
 
   ElementPuller &puller;
+  ValueRange buffers;
   ThreadCode &code;
   OpBuilder &builder;
   Location loc;
@@ -105,30 +112,54 @@ void ColumnEmitter::emit() {
   code.emitIf(writes, [&] { emitTail(sums); });
 }
 
-/// Loops over the rows of the thread.
+/// Loops over the rows of the thread: several at a time, then the others.
 SmallVector<Value> ColumnEmitter::emitRows(ValueRange initial) {
   int64_t step = code.threads.getCount() / code.threads.getPerRow();
   int64_t rows = llvm::product_of(sizesOf(reduced));
-  auto loop = scf::ForOp::create(
-      builder, loc, code.rowInTile ? code.rowInTile : puller.constant(0),
-      puller.constant(rows), puller.constant(step), initial);
+  Value first = code.rowInTile ? code.rowInTile : puller.constant(0);
+  int64_t whole = rows / (step * kRowsAtATime) * (step * kRowsAtATime);
+  SmallVector<Value> sums(initial);
+  if (whole > 0)
+    sums = emitRows(first, whole, step, kRowsAtATime, sums);
+  if (whole < rows)
+    sums = emitRows(puller.add(first, puller.constant(whole)), rows, step,
+                    /*times=*/1, sums);
+  return sums;
+}
+
+/// Loops over the rows of the thread from `first` to below `end`, `times` at a
+/// time.
+SmallVector<Value> ColumnEmitter::emitRows(Value first, int64_t end,
+                                           int64_t step, int64_t times,
+                                           ValueRange initial) {
+  auto loop = scf::ForOp::create(builder, loc, first, puller.constant(end),
+                                 puller.constant(step * times), initial);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
-  scf::YieldOp::create(
-      builder, loc, addRow(loop.getInductionVar(), loop.getRegionIterArgs()));
+  SmallVector<SmallVector<Value>> elements;
+  for (int64_t i = 0; i < times; ++i)
+    elements.push_back(
+        pullRow(puller.add(loop.getInductionVar(), puller.constant(i * step))));
+  SmallVector<Value> sums(loop.getRegionIterArgs());
+  for (ArrayRef<Value> ofRow : elements)
+    for (auto [reduce, sum, element] : llvm::zip(reductions, sums, ofRow))
+      sum = combine(builder, reduce, sum, element);
+  scf::YieldOp::create(builder, loc, sums);
   return SmallVector<Value>(loop.getResults());
 }
 
-SmallVector<Value> ColumnEmitter::addRow(Value row, ValueRange sums) {
+/// Returns what the reductions add of a row.
+SmallVector<Value> ColumnEmitter::pullRow(Value row) {
+  ElementPuller ofRow(builder, puller.kernel, buffers);
   SmallVector<Value> at = index;
   for (auto [i, value] :
-       llvm::zip(reduced, puller.delinearize(row, sizesOf(reduced))))
+       llvm::zip(reduced, ofRow.delinearize(row, sizesOf(reduced))))
     at[i] = value;
-  puller.setPosition(getPosition(puller, at), nullptr);
-  SmallVector<Value> next;
-  for (auto [reduce, sum] : llvm::zip(reductions, sums))
-    next.push_back(combine(builder, reduce, sum, puller.pull(reduce.getX())));
-  return next;
+  ofRow.setPosition(getPosition(ofRow, at), nullptr);
+  SmallVector<Value> elements;
+  for (ReduceOp reduce : reductions)
+    elements.push_back(ofRow.pull(reduce.getX()));
+  return elements;
 }
 
 /// Emits the values computed from the reductions, and stores the results.
@@ -168,7 +199,7 @@ public:
             ValueRange buffers) const override {
     ElementPuller puller(builder, kernel, buffers);
     ThreadCode code(puller);
-    ColumnEmitter(puller, code, getColumn(puller, code)).emit();
+    ColumnEmitter(puller, buffers, code, getColumn(puller, code)).emit();
   }
 };
 
