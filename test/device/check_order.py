@@ -287,8 +287,9 @@ def swap_shuffles(text):
 
 
 # Sums over columns and over rows: of parts of warps, warps and blocks, with tails.
-REDUCTIONS = [(9, 768, 1), (7, 33, 1), (40, 20, 1), (3, 5000, 1), (2, 2056, 1), (5, 2047, 1), (300, 40, 0), (1000, 9, 0), (37, 3, 0), (4100, 33, 0)]
-FLAGS = {"": [], ", few threads": ["--threshold", "gpu-threads=64,gpu-each=2,gpu-warp-columns=64,gpu-columns=2"]}
+REDUCTIONS = [(9, 768, 1), (7, 33, 1), (40, 20, 1), (3, 5000, 1), (2, 2056, 1), (5, 2047, 1), (300, 40, 0), (1000, 9, 0), (37, 3, 0), (4100, 33, 0),
+              (11, 65537, 0)]
+FLAGS = {"": ["--threshold", "long-sum=100000"], ", few threads": ["--threshold", "gpu-threads=64,gpu-each=2,gpu-warp-columns=64,gpu-columns=2,long-sum=100000"]}
 
 # Rows that are added, rows and columns of the table: more and fewer ids than rows, and as many; a table of one row; odd columns; one id.
 SCATTERS = [(200, 7, 33), (600, 1000, 20), (40, 300, 128), (3000, 90, 4), (513, 1, 6), (1, 5, 3)]

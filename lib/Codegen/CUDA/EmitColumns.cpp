@@ -177,15 +177,24 @@ void ColumnEmitter::emitTail(ValueRange sums) {
 class ColumnsForm : public CudaForm {
 public:
   /// A block has few columns, a sector of memory wide, so that many blocks
-  /// share the rows; a thread has every n-th row of a column.
+  /// share the rows; a thread has every n-th row of a column. Where there are
+  /// enough columns for all threads of a GPU, each has all rows of one.
   LogicalResult plan(KernelOp kernel) const override {
     int64_t columns = kernel.getFormAttr().getColumns(), kept = 1;
     for (auto reduce : kernel.getBody().front().getOps<ReduceOp>())
       kept = getNumElements(reduce.getResult()) / columns;
-    int64_t perRow = std::min<int64_t>(
-        {static_cast<int64_t>(llvm::bit_floor(
-             uint64_t(getThreshold(kernel, Threshold::GpuColumns)))),
-         static_cast<int64_t>(llvm::PowerOf2Ceil(columns)), kWarp});
+    auto width = static_cast<int64_t>(llvm::PowerOf2Ceil(columns));
+    constexpr int64_t kManyColumns = 1 << 16;
+    if (kept * columns >= kManyColumns && columns >= kWarp) {
+      int64_t threads = countThreads(kernel, columns);
+      setTiles(kernel, kept * llvm::divideCeil(columns, threads), threads,
+               TileUnit::Columns, threads, threads, /*each=*/1);
+      return success();
+    }
+    int64_t perRow =
+        std::min<int64_t>({static_cast<int64_t>(llvm::bit_floor(uint64_t(
+                               getThreshold(kernel, Threshold::GpuColumns)))),
+                           width, kWarp});
     constexpr int64_t kFewestRows = 4; // of a thread
     int64_t rows = kernel.getFormAttr().getRows() / kept;
     int64_t threads =

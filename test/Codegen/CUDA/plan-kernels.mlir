@@ -57,6 +57,13 @@ pp.kernel @many(%x: tensor<8192x100xf32>) -> tensor<100xf32> attributes {form = 
   pp.return %0 : tensor<100xf32>
 }
 
+// Where results have 65536 columns or more, a thread has a column.
+// CHECK: pp.kernel @many_columns{{.*}}threads = #pp.threads<128, 128 per row, 1 each>, tiles = #pp.tiles<1024 of 128 columns>
+pp.kernel @many_columns(%x: tensor<8x1024x100xf32>) -> tensor<1024x100xf32> attributes {form = #pp.form<columns 8x1024x100>} {
+  %0 = pp.reduce sum %x [0] : tensor<8x1024x100xf32>
+  pp.return %0 : tensor<1024x100xf32>
+}
+
 // 64 columns, and as many blocks of rows of the table as make 264 blocks. A list of all ids, twice, lies in shared memory.
 // CHECK: pp.kernel @scatter{{.*}}threads = #pp.threads<256, 16 per row, 4 each, 4192 shared>, tiles = #pp.tiles<258 of 64 columns, blocks of 8>
 pp.kernel @scatter(%d: tensor<8x96xf32>, %i: tensor<8xi32>) -> tensor<1025x96xf32> attributes {form = #pp.form<scatter 8x96>} {
