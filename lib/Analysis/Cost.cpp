@@ -294,29 +294,48 @@ Work pp::estimateWork(Operation *op) {
   return work;
 }
 
-/// Returns the bytes of the accumulator that change: at most those of the
-/// value's operands if indices choose the place of each part, in a loop that
-/// only the result has.
-static double getBytesAccumulated(AccumulateOp sum) {
-  double bytes = getBytes(sum.getResult());
-  auto op = sum.getValue().getDefiningOp<IterationSpaceOpInterface>();
-  if (!op)
-    return bytes;
+/// Returns whether indices choose the place of each part of the result, in a
+/// loop that only the result has.
+static bool isScattered(IterationSpaceOpInterface op) {
   IterationSpace space = op.getIterationSpace();
+  if (space.results.empty())
+    return false;
   llvm::SmallDenseSet<unsigned> read;
   for (const TensorLoops &operand : space.operands)
     for (unsigned loop : getLoops(operand))
       read.insert(loop);
-  bool isScattered =
-      llvm::any_of(getLoops(space.results[0]), [&](unsigned loop) {
-        return isIndexed(space.loops[loop]) && !read.contains(loop);
-      });
-  if (!isScattered)
+  return llvm::any_of(getLoops(space.results[0]), [&](unsigned loop) {
+    return isIndexed(space.loops[loop]) && !read.contains(loop);
+  });
+}
+
+/// Returns the bytes of the accumulator that change: of a scatter at most those
+/// of the value's operands.
+static double getBytesAccumulated(AccumulateOp sum) {
+  double bytes = getBytes(sum.getResult());
+  auto op = sum.getValue().getDefiningOp<IterationSpaceOpInterface>();
+  if (!op || !isScattered(op))
     return bytes;
   double parts = 0;
   for (Value operand : op->getOperands())
     parts += getBytes(operand);
   return std::min(bytes, parts);
+}
+
+/// Returns the bytes of indices that tiles after the first read: each tile of a
+/// scatter goes through all of them.
+static double getBytesReadAgain(KernelOp kernel) {
+  KernelFormOpInterface form = kernel.getFormOp();
+  TilesAttr tiles = kernel.getTilesAttr();
+  auto op = form ? dyn_cast<IterationSpaceOpInterface>(*form)
+                 : IterationSpaceOpInterface();
+  if (!op || !tiles || !isScattered(op))
+    return 0;
+  double bytes = 0;
+  for (Value operand : op->getOperands())
+    if (getElementTypeOrSelf(operand).isInteger())
+      bytes += getBytes(operand);
+  return bytes * static_cast<double>(tiles.getCount() - 1);
 }
 
 int64_t pp::getMatmulFlops(KernelOp kernel) {
@@ -352,6 +371,7 @@ Work pp::estimateKernelWork(KernelOp kernel) {
     auto sum = result.getDefiningOp<AccumulateOp>();
     bytes += sum ? getBytesAccumulated(sum) : getBytes(result);
   }
+  bytes += getBytesReadAgain(kernel);
   work.setBytes(bytes);
   return work;
 }

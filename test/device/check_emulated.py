@@ -200,6 +200,38 @@ def rows_cases(kernels):
         yield f"rows {rows}x{columns} {element}", lambda text=rows_model(rows, columns, element): kernels.check_text(text)
 
 
+def scatter_model(rows, table, columns, element, ids):
+    """A look-up of two batches of ids. What is added to the table's gradient is computed where it is added."""
+    t, x, i = f"tensor<{table}x{columns}x{element}>", f"tensor<2x{rows}x{columns}x{element}>", f"tensor<2x{rows}x{ids}>"
+    wide = "f32" if element == "bf16" else element
+    cast = f"%c = pp.cast %m : {x} to {x.replace('bf16', 'f32')}" if element == "bf16" else f"%c = pp.relu %m : {x}"
+    return f"""
+func.func @scatter(%ids: {i} {{pp.input = "ids"}}) -> tensor<{wide}> {{
+  %table = pp.param "table" {{init = #pp.init<normal, 0.0, 1.0>}} : {t}
+  %g = pp.param "g" {{init = #pp.init<normal, 0.0, 1.0>}} : tensor<{columns}x{element}>
+  %e = pp.embedding %table, %ids : {t}, {i}
+  %m = pp.mul %e, %g : {x}, tensor<{columns}x{element}>
+  {cast}
+  %s = pp.mul %c, %c : {x.replace("bf16", "f32")}, {x.replace("bf16", "f32")}
+  %loss = pp.reduce mean %s [0, 1, 2] : {x.replace("bf16", "f32")}
+  return %loss : tensor<{wide}>
+}}
+"""
+
+
+# More ids than rows of the table, and fewer; few rows, whose blocks have few columns; columns that no vector divides.
+SCATTERS = [(150, 40, 48), (20, 300, 33), (350, 3, 8), (4, 5, 1)]
+# A table that a task clears, and one to which it adds; lists that fill up, in blocks of one warp.
+SCATTER_PLANS = {"": [], ", accumulated": ["--microbatches", "2"],
+                 ", short lists": ["--threshold", "gpu-threads=32,gpu-each=2,gpu-table-blocks=5,gpu-table-columns=4,gpu-table-list=70"]}
+
+
+def scatter_cases(kernels):
+    for (number, sizes), element, (title, plan) in itertools.product(enumerate(SCATTERS), ["f64", "f32", "bf16"], SCATTER_PLANS.items()):
+        text = scatter_model(*sizes, element, ["i32", "i64"][number % 2])
+        yield f"scatter {'x'.join(map(str, sizes))} {element}{title}", lambda text=text, plan=plan: kernels.check_text(text, ["--kernel", "embedding_grad"], plan)
+
+
 def head_model(rows, columns, element):
     """A head with a bias and a loss: matmuls write and read the logits and their gradient, whose rows are padded."""
     x, w, b = f"tensor<2x{rows}x8x{element}>", f"tensor<8x{columns}x{element}>", f"tensor<{columns}x{element}>"
@@ -383,6 +415,9 @@ BUGS = {
                                     r"(tail call void @llvm.nvvm.barrier[^\n]*\n(?:.*\n)*?)[^\n]*tail call void @llvm.nvvm.barrier[^\n]*\n", r"\1", "without a barrier|nobody has written since"),
     "attention, rows of other fragments": (attention_model(1, 1, 70, 70, 64, 64, False, "bf16"), "attention_1x1x70x64",
                                            r"(ldmatrix.sync.aligned.m8n8.x4).b16", r"\1.trans.b16", "of the largest element"),
+    "scatter, barrier left out": (scatter_model(150, 40, 48, "f32", "i32"), "embedding_grad", r"tail call void @llvm.nvvm.barrier.*", "", "without a barrier|nobody has written since"),
+    "scatter, lanes in one place": (scatter_model(150, 40, 48, "f32", "i32"), "embedding_grad", r"(shl nsw i32 -1, %\d+\n +%\d+ = )xor i32 (%\d+), -1", r"\1and i32 \2, 0",
+                                    "without a barrier|nobody has written since"),
     "one position, barrier left out": (small(), "attention_step", r"tail call void @llvm.nvvm.barrier.*", "", "without a barrier"),
     "one position, keys after it": (small(), "attention_step", r"select i1 %\d+, (double %\d+, double 0xFFF0)", r"select i1 true, \1", "of the largest element"),
     "index of 32 bits": (HUGE, "mul_relu_cast_mask_rows", r"(%\d+ = getelementptr [a-z ]*i8, ptr %0, )i64 (%\d+)",
@@ -449,7 +484,7 @@ def main():
     kernels = Kernels(harness)
     planted = [("planted: " + name, lambda bug=bug: check_bug(kernels, *bug)) for name, bug in BUGS.items()]
     planted += [("planted: matmul, " + name, lambda bug=bug: check_matmul_bug(kernels, *bug)) for name, bug in MATMUL_BUGS.items()]
-    harness.cases([*planted, ("buffers of 2^31 elements", lambda: check_huge(kernels)), *rows_cases(kernels), *head_cases(kernels), *attention_cases(kernels),
+    harness.cases([*planted, ("buffers of 2^31 elements", lambda: check_huge(kernels)), *rows_cases(kernels), *scatter_cases(kernels), *head_cases(kernels), *attention_cases(kernels),
                    *generation_cases(kernels), *matmul_cases(kernels, harness.args.full), *op_cases(kernels),
                    *graph_cases(kernels, harness.args.graphs), *model_cases(kernels), *constant_cases(kernels),
                    *whole_model_cases(kernels)])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Compares sums of the target cuda's kernels, on the emulated device, bit for bit with numpy's in the order that docs/cuda.md states. Comparisons
 with the target cpu allow for any order; a kernel whose order changes is seen here."""
+import itertools
 import os
 import re
 import subprocess
@@ -111,18 +112,70 @@ def check_reduction(harness, rows, columns, dim, element, flags, change=None):
     return same_bits(got, want)
 
 
-def check_scatter(harness, rows, table, columns, element, flags, change=None):
-    """The rows of each id, in their order."""
-    ids = (draw_raw("ids", (rows,)) % np.uint64(table)).astype(np.int32)
+def add_parts(rows, per_part):
+    """Sums of rows that are neighbours in a list which is cut into parts; each part is summed up by itself. `rows`: pairs of their places and rows."""
+    parts = {}
+    for place, row in rows:
+        part = place // per_part
+        parts[part] = parts.get(part, np.zeros_like(row)) + row
+    total, *others = [parts[part] for part in sorted(parts)]
+    for other in others:
+        total = total + other
+    return total
+
+
+def add_scatter(ids, dout, table, plan):
+    """As a GPU adds rows to those of a table: each block lists the ids of every n-th row, and sorts the list when it is nearly full."""
+    result = np.zeros((table, dout.shape[1]), dout.dtype)
+    for group in range(plan.groups):
+        listed = []
+        for first in range(0, len(ids), plan.ids):
+            listed += [i for i in range(first, min(first + plan.ids, len(ids))) if ids[i] % plan.groups == group]
+            if first + plan.ids < len(ids) and len(listed) <= plan.capacity - plan.ids:
+                continue
+            listed.sort(key=lambda i: ids[i])
+            per_part, of_row = -(-len(listed) // plan.teams), {}
+            for place, i in enumerate(listed):
+                of_row.setdefault(ids[i], []).append((place, dout[i]))
+            for row, entries in of_row.items():
+                result[row] += add_parts(entries, per_part)
+            listed = []
+    return result
+
+
+class ScatterPlan:
+    """What a scatter's kernel is planned to do, and how full its list gets."""
+
+    def __init__(self, text, rows, table, element):
+        found = re.search(rf"form = #pp.form<scatter (?:{rows}x)?\d+>, threads = #pp.threads<(\d+), (\d+) per row, (\d+) each, (\d+) shared>, "
+                          r"tiles = #pp.tiles<\d+ of \d+ columns, blocks of (\d+)>", text)
+        assert found, "no kernel has this form"
+        threads, per_row, each, shared, block = map(int, found.groups())
+        self.groups, self.teams = -(-table // block), threads // per_row
+        bits = (block - 1).bit_length() + (rows - 1).bit_length()
+        other = threads * each * TYPES[element]().itemsize + threads // 32 * 4
+        self.capacity = (shared - other) // (2 * (4 if bits < 32 else 8))
+        self.ids = threads * min(max(self.capacity // 2 // threads, 1), 16)
+
+
+def draw_ids(rows, table, kind):
+    """Ids of each kind that a block's list and its parts may meet."""
+    uniform = (draw_raw("ids", (rows,)) % np.uint64(table)).astype(np.int32)
+    return {"uniform": uniform, "equal": np.full(rows, table - 1, np.int32), "different": (np.arange(rows) * 7 % table).astype(np.int32),
+            "skewed": np.where(uniform % 3 == 0, uniform, min(2, table - 1)).astype(np.int32)}[kind]
+
+
+def check_scatter(harness, sizes, kind, element, flags, change=None):
+    """The rows of each id, in the order of the list's parts."""
+    rows, table, columns = sizes
+    ids = draw_ids(rows, table, kind)
     dout = (draw_normal("dout", (rows, columns)) * np.pi).astype(TYPES[element])
     shape = tensor((table, columns), element)
     text = model((rows, columns), element, f"{parameter('t', (table, columns), element)}\n  %sum = pp.embedding %t, %ids : {shape}, {tensor((rows,), 'i32')}",
                  f'%ids: {tensor((rows,), "i32")} {{pp.input = "ids"}}')
-    want = np.zeros((table, columns), TYPES[element])
-    for row, target in zip(dout, ids):
-        want[target] += row
     with tempfile.TemporaryDirectory() as folder:
         program = Program(harness, text, folder, flags)
+        want = add_scatter(ids, dout, table, ScatterPlan(program.text, rows, table, element))
         got = program.compute({"param.t": np.zeros_like(want), "param.out": dout, "input.ids": ids}, "t", element, change)
     return same_bits(got, want.reshape(-1))
 
@@ -234,8 +287,16 @@ def swap_shuffles(text):
 
 
 # Sums over columns and over rows: of parts of warps, warps and blocks, with tails.
-REDUCTIONS = [(9, 768, 1), (7, 33, 1), (40, 20, 1), (3, 5000, 1), (2, 2056, 1), (5, 2047, 1), (300, 40, 0), (1000, 9, 0), (37, 3, 0), (4100, 33, 0)]
-FLAGS = {"": [], ", few threads": ["--threshold", "gpu-threads=64,gpu-each=2,gpu-warp-columns=64,gpu-columns=2,gpu-table-rows=3"]}
+REDUCTIONS = [(9, 768, 1), (7, 33, 1), (40, 20, 1), (3, 5000, 1), (2, 2056, 1), (5, 2047, 1), (300, 40, 0), (1000, 9, 0), (37, 3, 0), (4100, 33, 0),
+              (11, 65537, 0)]
+FLAGS = {"": ["--threshold", "long-sum=100000"], ", few threads": ["--threshold", "gpu-threads=64,gpu-each=2,gpu-warp-columns=64,gpu-columns=2,long-sum=100000"]}
+
+# Rows that are added, rows and columns of the table: more and fewer ids than rows, and as many; a table of one row; odd columns; one id.
+SCATTERS = [(200, 7, 33), (600, 1000, 20), (40, 300, 128), (3000, 90, 4), (513, 1, 6), (1, 5, 3)]
+# Lists that fill up; blocks of one warp; several runs of columns; a block for each row; more teams than entries.
+SCATTER_FLAGS = {"": [], ", one block": ["--threshold", "gpu-table-blocks=1,gpu-table-columns=8,gpu-table-list=1"],
+                 ", one warp": ["--threshold", "gpu-threads=32,gpu-each=2,gpu-table-blocks=6,gpu-table-columns=2,gpu-table-list=100"],
+                 ", short list": ["--threshold", "gpu-threads=64,gpu-table-blocks=3,gpu-table-list=200"]}
 
 
 def expect(is_same, wanted=True):
@@ -257,7 +318,10 @@ def main():
                 tests.append((f"{'columns' if dim == 0 else 'rows'} {rows}x{columns} {element}{title}",
                               lambda rows=rows, columns=columns, dim=dim, element=element, flags=flags:
                               expect(check_reduction(harness, rows, columns, dim, element, flags))))
-            tests.append((f"scatter {element}{title}", lambda element=element, flags=flags: expect(check_scatter(harness, 200, 7, 33, element, flags))))
+    for (title, flags), sizes, kind in itertools.product(SCATTER_FLAGS.items(), SCATTERS, ("uniform", "equal", "different", "skewed")):
+        for element in TYPES if kind == "skewed" else ("f32",):
+            tests.append((f"scatter {'x'.join(map(str, sizes))} {kind} {element}{title}", lambda sizes=sizes, kind=kind, element=element, flags=flags:
+                          expect(check_scatter(harness, sizes, kind, element, flags))))
     harness.cases(tests)
     return harness.finish()
 

@@ -20,6 +20,9 @@ struct Position {
   SmallVector<Value> index;
   /// Row-major number of the row, and of the row's first element.
   Value row, rowStart;
+  /// Row-major number of the element; null: rowStart plus the column. LLVM
+  /// makes vector loads of numbers that differ in the last constant added.
+  Value element;
 
   Value column() const { return index.back(); }
 };

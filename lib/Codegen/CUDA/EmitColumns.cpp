@@ -1,11 +1,8 @@
-//===- EmitColumns.cpp - Reductions of rows, and scatters, on a GPU -------===//
+//===- EmitColumns.cpp - Reductions of rows, on a GPU ---------------------===//
 //
-// A block of a reduction has few columns and all rows: of n threads of a column
-// thread i takes the rows i, i + n, …; then neighbouring sums are combined, and
-// their results.
-//
-// A thread of a scatter has a column. It goes through the ids in order, so sums
-// have the order that they have on a CPU.
+// A block has few columns and all rows: of n threads of a column thread i takes
+// the rows i, i + n, …, in this order, and loads several before it adds the
+// first. Then neighbouring sums are combined, and their results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,11 +12,12 @@
 
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/ColumnReductions.h"
-#include "ppopt/Codegen/RowLoops.h"
-#include "ppopt/Codegen/TableRows.h"
 
 using namespace mlir;
 using namespace mlir::pp;
+
+/// Rows whose elements a thread loads before it adds them.
+static constexpr int64_t kRowsAtATime = 8;
 
 namespace {
 
@@ -61,9 +59,10 @@ namespace {
 
 class ColumnEmitter : ColumnReductions {
 public:
-  ColumnEmitter(ElementPuller &puller, ThreadCode &code, ColumnTile tile)
-      : ColumnReductions(puller.kernel), puller(puller), code(code),
-        builder(puller.builder), loc(puller.getLoc()), tile(tile),
+  ColumnEmitter(ElementPuller &puller, ValueRange buffers, ThreadCode &code,
+                ColumnTile tile)
+      : ColumnReductions(puller.kernel), puller(puller), buffers(buffers),
+        code(code), builder(puller.builder), loc(puller.getLoc()), tile(tile),
         index(getIndex(puller, tile.other)) {
     index.back() = tile.column;
   }
@@ -72,10 +71,13 @@ public:
 
 private:
   SmallVector<Value> emitRows(ValueRange initial);
-  SmallVector<Value> addRow(Value row, ValueRange sums);
+  SmallVector<Value> emitRows(Value first, int64_t end, int64_t step,
+                              int64_t times, ValueRange initial);
+  SmallVector<Value> pullRow(Value row);
   void emitTail(ValueRange sums);
 
   ElementPuller &puller;
+  ValueRange buffers;
   ThreadCode &code;
   OpBuilder &builder;
   Location loc;
@@ -110,30 +112,54 @@ void ColumnEmitter::emit() {
   code.emitIf(writes, [&] { emitTail(sums); });
 }
 
-/// Loops over the rows of the thread.
+/// Loops over the rows of the thread: several at a time, then the others.
 SmallVector<Value> ColumnEmitter::emitRows(ValueRange initial) {
   int64_t step = code.threads.getCount() / code.threads.getPerRow();
   int64_t rows = llvm::product_of(sizesOf(reduced));
-  auto loop = scf::ForOp::create(
-      builder, loc, code.rowInTile ? code.rowInTile : puller.constant(0),
-      puller.constant(rows), puller.constant(step), initial);
+  Value first = code.rowInTile ? code.rowInTile : puller.constant(0);
+  int64_t whole = rows / (step * kRowsAtATime) * (step * kRowsAtATime);
+  SmallVector<Value> sums(initial);
+  if (whole > 0)
+    sums = emitRows(first, whole, step, kRowsAtATime, sums);
+  if (whole < rows)
+    sums = emitRows(puller.add(first, puller.constant(whole)), rows, step,
+                    /*times=*/1, sums);
+  return sums;
+}
+
+/// Loops over the rows of the thread from `first` to below `end`, `times` at a
+/// time.
+SmallVector<Value> ColumnEmitter::emitRows(Value first, int64_t end,
+                                           int64_t step, int64_t times,
+                                           ValueRange initial) {
+  auto loop = scf::ForOp::create(builder, loc, first, puller.constant(end),
+                                 puller.constant(step * times), initial);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
-  scf::YieldOp::create(
-      builder, loc, addRow(loop.getInductionVar(), loop.getRegionIterArgs()));
+  SmallVector<SmallVector<Value>> elements;
+  for (int64_t i = 0; i < times; ++i)
+    elements.push_back(
+        pullRow(puller.add(loop.getInductionVar(), puller.constant(i * step))));
+  SmallVector<Value> sums(loop.getRegionIterArgs());
+  for (ArrayRef<Value> ofRow : elements)
+    for (auto [reduce, sum, element] : llvm::zip(reductions, sums, ofRow))
+      sum = combine(builder, reduce, sum, element);
+  scf::YieldOp::create(builder, loc, sums);
   return SmallVector<Value>(loop.getResults());
 }
 
-SmallVector<Value> ColumnEmitter::addRow(Value row, ValueRange sums) {
+/// Returns what the reductions add of a row.
+SmallVector<Value> ColumnEmitter::pullRow(Value row) {
+  ElementPuller ofRow(builder, puller.kernel, buffers);
   SmallVector<Value> at = index;
   for (auto [i, value] :
-       llvm::zip(reduced, puller.delinearize(row, sizesOf(reduced))))
+       llvm::zip(reduced, ofRow.delinearize(row, sizesOf(reduced))))
     at[i] = value;
-  puller.setPosition(getPosition(puller, at), nullptr);
-  SmallVector<Value> next;
-  for (auto [reduce, sum] : llvm::zip(reductions, sums))
-    next.push_back(combine(builder, reduce, sum, puller.pull(reduce.getX())));
-  return next;
+  ofRow.setPosition(getPosition(ofRow, at), nullptr);
+  SmallVector<Value> elements;
+  for (ReduceOp reduce : reductions)
+    elements.push_back(ofRow.pull(reduce.getX()));
+  return elements;
 }
 
 /// Emits the values computed from the reductions, and stores the results.
@@ -145,86 +171,30 @@ void ColumnEmitter::emitTail(ValueRange sums) {
 }
 
 //===----------------------------------------------------------------------===//
-// Scatter
-//===----------------------------------------------------------------------===//
-
-class ScatterEmitter {
-public:
-  ScatterEmitter(ElementPuller &puller, ThreadCode &code, EmbeddingGradOp op)
-      : puller(puller), code(code), builder(puller.builder),
-        loc(puller.getLoc()), op(op),
-        columns(puller.kernel.getFormAttr().getColumns()),
-        tableRows(getShape(op.getResult()).front()) {}
-
-  void emit(const ColumnTile &tile) {
-    int64_t block = puller.kernel.getTilesAttr().getBlock();
-    Value first = puller.mul(tile.other, block);
-    Value end = puller.add(first, puller.constant(block));
-    if (tableRows % block != 0)
-      end =
-          arith::MinUIOp::create(builder, loc, end, puller.constant(tableRows));
-    // An accumulation in place starts with the accumulator's value.
-    if (!addsToTable(op))
-      emitZeros(first, end, tile.column);
-    emitRows(first, end, tile.column);
-  }
-
-private:
-  Value at(Value row, Value column) {
-    return puller.add(puller.mul(row, columns), column);
-  }
-
-  void emitZeros(Value first, Value end, Value column) {
-    emitLoop(builder, loc, first, end, [&](scf::ForOp, Value row) {
-      clearTableElement(puller, op, at(row, column));
-    });
-  }
-
-  /// Reads all ids, in order, and adds the rows of those of this block.
-  void emitRows(Value first, Value end, Value column) {
-    int64_t rows = puller.kernel.getFormAttr().getRows();
-    emitLoop(builder, loc, puller.constant(0), puller.constant(rows),
-             [&](scf::ForOp, Value row) {
-               Position position = startRow(puller, row);
-               position.index.back() = column;
-               puller.setPosition(position, nullptr);
-               Value target = pullTableRow(puller, op);
-               Value isMine = arith::AndIOp::create(
-                   builder, loc,
-                   arith::CmpIOp::create(
-                       builder, loc, arith::CmpIPredicate::uge, target, first),
-                   arith::CmpIOp::create(
-                       builder, loc, arith::CmpIPredicate::ult, target, end));
-               code.emitIf(isMine, [&] {
-                 addTableElement(puller, op, at(target, column));
-               });
-             });
-  }
-
-  ElementPuller &puller;
-  ThreadCode &code;
-  OpBuilder &builder;
-  Location loc;
-  EmbeddingGradOp op;
-  int64_t columns, tableRows;
-};
-
-//===----------------------------------------------------------------------===//
-// The forms
+// The form
 //===----------------------------------------------------------------------===//
 
 class ColumnsForm : public CudaForm {
 public:
   /// A block has few columns, a sector of memory wide, so that many blocks
-  /// share the rows; a thread has every n-th row of a column.
+  /// share the rows; a thread has every n-th row of a column. Where there are
+  /// enough columns for all threads of a GPU, each has all rows of one.
   LogicalResult plan(KernelOp kernel) const override {
     int64_t columns = kernel.getFormAttr().getColumns(), kept = 1;
     for (auto reduce : kernel.getBody().front().getOps<ReduceOp>())
       kept = getNumElements(reduce.getResult()) / columns;
-    int64_t perRow = std::min<int64_t>(
-        {static_cast<int64_t>(llvm::bit_floor(
-             uint64_t(getThreshold(kernel, Threshold::GpuColumns)))),
-         static_cast<int64_t>(llvm::PowerOf2Ceil(columns)), kWarp});
+    auto width = static_cast<int64_t>(llvm::PowerOf2Ceil(columns));
+    constexpr int64_t kManyColumns = 1 << 16;
+    if (kept * columns >= kManyColumns && columns >= kWarp) {
+      int64_t threads = countThreads(kernel, columns);
+      setTiles(kernel, kept * llvm::divideCeil(columns, threads), threads,
+               TileUnit::Columns, threads, threads, /*each=*/1);
+      return success();
+    }
+    int64_t perRow =
+        std::min<int64_t>({static_cast<int64_t>(llvm::bit_floor(uint64_t(
+                               getThreshold(kernel, Threshold::GpuColumns)))),
+                           width, kWarp});
     constexpr int64_t kFewestRows = 4; // of a thread
     int64_t rows = kernel.getFormAttr().getRows() / kept;
     int64_t threads =
@@ -238,40 +208,10 @@ public:
             ValueRange buffers) const override {
     ElementPuller puller(builder, kernel, buffers);
     ThreadCode code(puller);
-    ColumnEmitter(puller, code, getColumn(puller, code)).emit();
-  }
-};
-
-class ScatterForm : public CudaForm {
-public:
-  /// A thread adds to one column of some rows of the table, and skips the ids
-  /// of other rows.
-  LogicalResult plan(KernelOp kernel) const override {
-    int64_t columns = kernel.getFormAttr().getColumns();
-    int64_t threads = countThreads(kernel, columns);
-    int64_t tableRows = getShape(kernel.getFormOp()->getResult(0)).front();
-    int64_t block =
-        std::min(tableRows, getThreshold(kernel, Threshold::GpuTableRows));
-    setTiles(kernel,
-             llvm::divideCeil(columns, threads) *
-                 llvm::divideCeil(tableRows, block),
-             threads, TileUnit::Columns, threads, threads, /*each=*/1, block);
-    return success();
-  }
-
-  void emit(OpBuilder &builder, KernelOp kernel,
-            ValueRange buffers) const override {
-    ElementPuller puller(builder, kernel, buffers);
-    ThreadCode code(puller);
-    auto op = cast<EmbeddingGradOp>(kernel.getFormOp());
-    ColumnTile tile = getColumn(puller, code);
-    code.emitIf(tile.isInside,
-                [&] { ScatterEmitter(puller, code, op).emit(tile); });
+    ColumnEmitter(puller, buffers, code, getColumn(puller, code)).emit();
   }
 };
 
 } // namespace
 
 PP_KERNEL_FORM(CudaForm, Columns, ColumnsForm)
-
-PP_KERNEL_FORM(CudaForm, Scatter, ScatterForm)

@@ -88,6 +88,8 @@ Value ThreadCode::allocatePerWarp(Type element, int64_t count) {
 void ThreadCode::combineOver(int64_t begin, int64_t end,
                              ArrayRef<ReduceOp> reductions,
                              MutableArrayRef<Value> sums) {
+  if (begin == end)
+    return;
   for (auto [reduce, sum] : llvm::zip(reductions, sums))
     for (int64_t distance = begin; distance < std::min(end, kWarp);
          distance *= 2)

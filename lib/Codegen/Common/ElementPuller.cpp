@@ -137,6 +137,8 @@ Value ElementPuller::locateHere(ArrayRef<int64_t> shape, Pitch pitch) {
     return add(mul(position.row, *pitch), position.column());
   if (pitch)
     return locate(shape, pitch, *getIndex(shape));
+  if (isFull && position.element)
+    return position.element;
   if (isFull)
     return position.rowStart ? add(position.rowStart, position.column())
                              : position.column();

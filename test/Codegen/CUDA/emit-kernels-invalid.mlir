@@ -47,3 +47,11 @@ pp.kernel @step(%q: !row, %cache: !cache, %at: tensor<1xi64>) -> (!row, !cache)
   %o, %k, %v = pp.attention_step %q, %q, %q cache %cache, %cache at %at {scale = 1.0 : f64} : !row, !row, !cache, !cache, tensor<1xi64>
   pp.return %o, %k : !row, !cache
 }
+
+// -----
+
+// expected-error@+1 {{'pp.kernel' op has 4096 bytes of shared memory, and the ids of a scatter need 4192; run --pp-plan-cuda-kernels first}}
+pp.kernel @scatter(%d: tensor<8x96xf32>, %i: tensor<8xi32>) -> tensor<16x96xf32> attributes {form = #pp.form<scatter 8x96>, threads = #pp.threads<256, 16 per row, 4 each, 4096 shared>, tiles = #pp.tiles<2 of 64 columns>} {
+  %0 = pp.embedding_grad %i, %d : tensor<8xi32>, tensor<8x96xf32> to tensor<16x96xf32>
+  pp.return %0 : tensor<16x96xf32>
+}

@@ -69,6 +69,7 @@ pp.kernel @large(%x: tensor<65536x32768xbf16>) -> (tensor<65536x32768xbf16> {pp.
 // CHECK-LABEL: llvm.func @ids_tiles
 // CHECK-NOT: module @device attributes
 // CHECK: module @device_wide
+// CHECK-NEXT: llvm.mlir.global external @ppopt_shared
 // CHECK-NEXT: llvm.func @ids
 pp.kernel @ids(%i: tensor<8xi64>, %d: tensor<8x96xf32>) -> tensor<16x96xf32> attributes {form = #pp.form<scatter 8x96>} {
   %0 = pp.embedding_grad %i, %d : tensor<8xi64>, tensor<8x96xf32> to tensor<16x96xf32>

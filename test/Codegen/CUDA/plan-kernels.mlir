@@ -57,11 +57,30 @@ pp.kernel @many(%x: tensor<8192x100xf32>) -> tensor<100xf32> attributes {form = 
   pp.return %0 : tensor<100xf32>
 }
 
-// A thread per column and block of 512 rows of the table.
-// CHECK: pp.kernel @scatter{{.*}}tiles = #pp.tiles<3 of 128 columns, blocks of 512>
+// Where results have 65536 columns or more, a thread has a column.
+// CHECK: pp.kernel @many_columns{{.*}}threads = #pp.threads<128, 128 per row, 1 each>, tiles = #pp.tiles<1024 of 128 columns>
+pp.kernel @many_columns(%x: tensor<8x1024x100xf32>) -> tensor<1024x100xf32> attributes {form = #pp.form<columns 8x1024x100>} {
+  %0 = pp.reduce sum %x [0] : tensor<8x1024x100xf32>
+  pp.return %0 : tensor<1024x100xf32>
+}
+
+// 64 columns, and as many blocks of rows of the table as make 264 blocks. A list of all ids, twice, lies in shared memory.
+// CHECK: pp.kernel @scatter{{.*}}threads = #pp.threads<256, 16 per row, 4 each, 4192 shared>, tiles = #pp.tiles<258 of 64 columns, blocks of 8>
 pp.kernel @scatter(%d: tensor<8x96xf32>, %i: tensor<8xi32>) -> tensor<1025x96xf32> attributes {form = #pp.form<scatter 8x96>} {
   %0 = pp.embedding_grad %i, %d : tensor<8xi32>, tensor<8x96xf32> to tensor<1025x96xf32>
   pp.return %0 : tensor<1025x96xf32>
+}
+// A table of few rows has narrower runs of columns. The list of many ids is sorted several times; an entry has a row of 1 bit and a number of 17.
+// CHECK: pp.kernel @few_rows{{.*}}threads = #pp.threads<256, 2 per row, 4 each, 69664 shared>, tiles = #pp.tiles<24 of 8 columns, blocks of 1>
+pp.kernel @few_rows(%d: tensor<100000x96xf32>, %i: tensor<100000xi32>) -> tensor<2x96xf32> attributes {form = #pp.form<scatter 100000x96>} {
+  %0 = pp.embedding_grad %i, %d : tensor<100000xi32>, tensor<100000x96xf32> to tensor<2x96xf32>
+  pp.return %0 : tensor<2x96xf32>
+}
+// Entries of 64 bits have half as much memory to lie in.
+// CHECK: pp.kernel @long_entries{{.*}}threads = #pp.threads<256, 8 per row, 1 each, 66592 shared>, tiles = #pp.tiles<264 of 8 columns, blocks of 3788>
+pp.kernel @long_entries(%d: tensor<2097152x7xf32>, %i: tensor<2097152xi32>) -> tensor<1000000x7xf32> attributes {form = #pp.form<scatter 2097152x7>} {
+  %0 = pp.embedding_grad %i, %d : tensor<2097152xi32>, tensor<2097152x7xf32> to tensor<1000000x7xf32>
+  pp.return %0 : tensor<1000000x7xf32>
 }
 
 // -----

@@ -57,7 +57,7 @@ ALLOWED = {
     "ReduceOp": {"OptimizerStep": MAKES, "Codegen": "ends a sweep of a kernel"},
     "EmbeddingOp": {"MakeGenerator": MAKES},
     # The code of their forms.
-    "EmbeddingGradOp": {file: FORM for file in ("EmitColumns", "TableRows")},
+    "EmbeddingGradOp": {file: FORM for file in ("EmitColumns", "ScatterThread", "TableRows")},
     "AttentionOp": {file: FORM for file in ("EmitAttention", "EmitAttentionForward", "EmitWarpAttention", "WarpAttention", "AttentionTile")},
     "AttentionStepOp": {"EmitAttentionStep": FORM},
     "AttentionGradOp": {file: FORM for file in ("EmitAttentionBackward", "EmitAttentionGrad", "EmitWarpAttentionGrad", "WarpAttention")},
