@@ -9,12 +9,11 @@
 // has of one tensor in one window. All messages of a save are in one order: the
 // copied bytes of all ranks before the direct ones; then round by round, where
 // round k has the k-th window of each writer's data; in a round by writer; then
-// by tensor and by holder. Every rank sends and
-// receives those in which it takes part in this order, one at a time, and
-// between them waits for nothing but its own device and disk. So no rank waits
-// forever: of the messages that are not done yet, the first one has both its
-// ranks. The order depends on the program and on `memory` only, both of which
-// are the same on all ranks.
+// by tensor and by holder. Every rank sends and receives those in which it
+// takes part in this order, one at a time, and between them waits for nothing
+// but its own device and disk. So no rank waits forever: of the messages that
+// are not done yet, the first one has both its ranks. The order depends on the
+// program and on `memory` only, both of which are the same on all ranks.
 //
 //===----------------------------------------------------------------------===//
 

@@ -42,7 +42,7 @@ PLANS = [("tp=3", ["--optimizer", "sgd"]),
 
 SAVED = ("dp=2,tp=2,pp=2", ["--zero", "1", "--microbatches", "2", *BUCKETS])
 RESUMED = [("tp=4", []), ("fsdp=2", ["--zero", "3"]), ("dp=1", [])]
-GENERATE = ["--generate", "12", "--prompt", "!", "--temperature", "0"]
+GENERATE = ["--generate", "12", "--temperature", "0"]
 
 
 class Bench:
