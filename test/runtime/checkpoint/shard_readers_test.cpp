@@ -304,6 +304,20 @@ TEST(ReplicaCheck, ComparesParametersOfTheSameShard) {
       "");
 }
 
+TEST(ReplicaCheck, ComparesTheSameTile) {
+  expectIn(replicasOf(tilesInside.cut(Tiles::Columns),
+                      spoiled(3, 2, 0.25, valueOf, 20)),
+           "after step 7 the copies of parameter 'a.long' have different bits, "
+           "in the tile of tp 1: rank 1 / rank 3");
+  // Of 1092 elements from 32 on in the bucket of 1166.
+  Layout both{{{"fsdp", 2}, {"dp", 2}, {"tp", 2}}, {"fsdp"}};
+  expectIn(replicasOf(both.shards("parameters").cut(Tiles::Columns),
+                      spoiled(6, 2, 0.25, m, 20)),
+           "after step 7 the optimizer's states of parameter 'a.long' have "
+           "different bits, elements 551 to 1091 of the tile of tp 0: rank 4 / "
+           "rank 6");
+}
+
 // Chunks of the same elements of a tied parameter, on both places.
 TEST(ReplicaCheck, ComparesPlaces) {
   Layout apart = tied.apart().shards("parameters");
@@ -419,6 +433,13 @@ std::string originOf(const Layout &layout,
     return error.what();
   }
   return "no error";
+}
+
+TEST(NonFiniteTiles, AreNamedByTheirPlaceInTheParameter) {
+  Program program = read(tilesInside.cut(Tiles::Columns)); // 13 of 26 columns
+  EXPECT_EQ(runtime::describeNonFinite({15, NAN}, program.parameters[2],
+                                       program.plan, /*rank=*/3),
+            "nan at [1, 15] (the tile of tp 1)");
 }
 
 // The ranks of a group have added up the gradient: any of them may have had the
