@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/tensor_pieces.h"
-#include "device/host_access.h"
 #include "device/runs.h"
 #include "device/transposed.h"
 #include "executor/messages.h"

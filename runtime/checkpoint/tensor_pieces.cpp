@@ -2,7 +2,7 @@
 
 #include "checkpoint/tensor_pieces.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace ppopt::train {
 namespace {
@@ -24,10 +24,8 @@ HeldParameter findHeld(const Program &program, size_t parameter, int64_t place,
 geometry::Group findGroup(const Program &program, size_t parameter,
                           ShardOf tensors) {
   geometry::Group group = program.ownedParameter(parameter).holders(tensors);
-  for (const std::string &axis : program.parameters[parameter].cutAxes())
-    if (std::find(group.axes.begin(), group.axes.end(), axis) ==
-        group.axes.end())
-      group.axes.push_back(axis);
+  for (std::string &axis : program.parameters[parameter].cutAxes())
+    group.axes.push_back(std::move(axis)); // those of shards are others
   return group;
 }
 
