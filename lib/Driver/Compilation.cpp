@@ -15,6 +15,7 @@
 #include "ppopt/Support/ReadFile.h"
 #include "ppopt/Support/WriteFile.h"
 #include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/byte_amount.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Verifier.h"
@@ -109,8 +110,25 @@ struct Compilation::Generator {
 
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
+  int64_t arena = 0; ///< its bytes
   llvm::thread thread;
 };
+
+/// Returns the bytes of the arena of the first place, after phase kernels.
+static int64_t getFirstArena(ModuleOp module) {
+  int64_t bytes = 0;
+  for (auto region : module.getOps<RegionOp>())
+    if (region.getPlace() == 0 && !region->hasAttr(kOverlaidAttr))
+      bytes += region.getBytes();
+  return bytes;
+}
+
+static bool cutsParameters(ModuleOp module) {
+  return llvm::any_of(module.getOps<ParamDeclOp>(), [](ParamDeclOp param) {
+    auto sharding = param->getAttrOfType<ShardingAttr>(kShardingAttr);
+    return sharding && !sharding.isWhole();
+  });
+}
 
 Compilation::Compilation(const PlanOptions &plan, CompilationSetup setup)
     : plan(plan), setup(std::move(setup)), context(makeRegistry()),
@@ -251,6 +269,8 @@ LogicalResult Compilation::advance(Phase phase, StringRef dumpFolder) {
     recordOrigin(*module, plan, hashModel(*module));
   if (phase == Phase::Scheduled)
     warnOfIdlePlaces(*module);
+  if (phase == Phase::Kernels && plan.deviceMemory && cutsParameters(*module))
+    cutArena = getFirstArena(*module);
   if (setup.isStrict && warningCount > 0) {
     llvm::errs() << plan.source << ": error: " << warningCount
                  << (warningCount == 1 ? " warning" : " warnings")
@@ -303,6 +323,8 @@ OwningOpRef<ModuleOp> Compilation::compileGenerator(MLIRContext &context,
       return makeRefusedGeneration(&context, refused);
     if (phase == Phase::Model)
       recordOrigin(*generator, of, hash);
+    if (phase == Phase::Kernels)
+      this->generator->arena = getFirstArena(*generator);
     if (!dumpFolder.empty())
       (void)dump(*generator, phase, dumpFolder, "generator-");
   }
@@ -334,20 +356,34 @@ static std::string getPrefix() {
   return llvm::sys::path::parent_path(llvm::sys::path::parent_path(tool)).str();
 }
 
+std::string Compilation::whyNotGathered() const {
+  if (!cutArena || *cutArena + generator->arena <= *plan.deviceMemory)
+    return "";
+  return "rank 0 takes " + ::ppopt::spellByteAmount(*cutArena) +
+         " to train and " + ::ppopt::spellByteAmount(generator->arena) +
+         " to generate with all parameters, together more than the " +
+         ::ppopt::spellByteAmount(*plan.deviceMemory) +
+         " that --device-memory allows: save a checkpoint with --checkpoint "
+         "FOLDER, and generate with an executable that is compiled without "
+         "--device-memory, by --init FOLDER/step-...";
+}
+
 LogicalResult Compilation::writeExecutable(StringRef path, StringRef folder) {
   auto reject = [](const Twine &message) {
     llvm::errs() << "ppopt compile: error: " << message << "\n";
     return failure();
   };
-  OwningOpRef<ModuleOp> refused;
-  if (generator)
+  std::string why = "the executable was compiled without the program that "
+                    "generates: compile the model again, without "
+                    "--no-generation";
+  if (generator) {
     generator->wait();
-  else
-    refused = makeRefusedGeneration(
-        &context, "the executable was compiled without the program that "
-                  "generates: compile the model again, without "
-                  "--no-generation");
-  ModuleOp generating = generator ? *generator->module : *refused;
+    why = whyNotGathered();
+  }
+  OwningOpRef<ModuleOp> refused;
+  if (!why.empty())
+    refused = makeRefusedGeneration(&context, why);
+  ModuleOp generating = refused ? *refused : *generator->module;
   std::string linked = (folder + "/linked").str();
   if (failed(
           findTarget(plan.target.name)

@@ -103,6 +103,15 @@ void pp::addSharded(ModuleOp module, PlanOp plan, const PlaceContents &contents,
 
 namespace {
 
+/// Returns the bytes of the whole parameter, of which ranks may have tiles.
+int64_t getGlobalBytes(ParamDeclOp param, const geometry::Mesh &mesh) {
+  int64_t bytes = getBytes(param.getType());
+  if (auto sharding = param->getAttrOfType<ShardingAttr>(kShardingAttr))
+    for (const DimCut &cut : sharding.getCuts())
+      bytes *= mesh.size(cut.axis.getValue());
+  return bytes;
+}
+
 /// Returns the ranks of the job that have elements of the parameter's states.
 std::vector<size_t> findOwners(ParamDeclOp param, InBucket in,
                                const geometry::Mesh &mesh) {
@@ -142,7 +151,7 @@ SmallVector<int64_t> pp::predictCheckpointBytes(ModuleOp module, PlanOp plan) {
       else
         for (int64_t rank : mesh.ranksOf(place))
           holders.push_back(rank);
-      int64_t bytes = getBytes(param.getType());
+      int64_t bytes = getGlobalBytes(param, mesh);
       InBucket in = buffers.getBucket(param.getParamNameAttr());
       std::vector<size_t> owners = holders;
       bool isOwned = in.bucket && in.bucket.getOwners();

@@ -5,7 +5,6 @@
 #include "app/agreement.h"
 #include "app/command_line.h"
 #include "app/cpu_check.h"
-#include "app/cut_parameters.h"
 #include "app/job.h"
 #include "app/native_collectives.h"
 #include "app/needs.h"
@@ -152,7 +151,8 @@ void Startup::prepare(const CompiledProgram &compiled,
         launchCommand(std::max<int64_t>(plan.ranks(), 2), arguments));
   checkMachine(plan.target.cpu, plan.target.features);
   runtime::identifyDevices(plan.target.name); // throws if there is none
-  checkWholeParameters(*program_, *options_);
+  if (options_->generate > 0)
+    checkHasWholeModel(*program_);
   checkNativeCollectives(*program_, *options_);
   std::optional<int64_t> rank;
   if (transport && !program_->local)

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint_folder.h"
 #include "checkpoint/checkpoint_shares.h"
+#include "device/runs.h"
 #include "executor/rank.h"
 
 #include <cstring>
@@ -121,18 +122,19 @@ void Checkpoint::load(const ppopt_rank &rank) {
     if (!memory)
       continue; // of another rank
     auto copy = [&](const StoredTensor &tensor,
-                    const schema::HeldElements &held) {
-      if (held.count() > 0)
-        rank.device->copyIn(rank.compute, memory->at(held.address),
-                            tensor.data + held.begin * held.elementBytes,
-                            held.bytes());
+                    const schema::HeldParameter &held,
+                    const schema::HeldElements &elements) {
+      device::copyRunsIn(*rank.device, rank.compute,
+                         memory->at(elements.address),
+                         held.partOf(elements).inBytes(elements.elementBytes),
+                         reinterpret_cast<const char *>(tensor.data));
     };
     for (const schema::HeldParameter &held : memory->parameters) {
       const std::string &name = rank.program.parameters[held.parameter].name;
       const auto &states = memory->place.find(held.parameter)->states;
-      copy(*parameters_->find(name), held.value);
+      copy(*parameters_->find(name), held, held.value);
       for (size_t i = 0; i < states.size(); ++i)
-        copy(*optimizer_->find(stateName(states[i].name, name)),
+        copy(*optimizer_->find(stateName(states[i].name, name)), held,
              held.states[i]);
     }
   }

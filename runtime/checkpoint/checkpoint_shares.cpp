@@ -41,14 +41,14 @@ std::vector<Listed> listTensors(const Program &program) {
         continue;
       const auto &states = program.ownedParameter(i).states;
       tensors.push_back(
-          {{wanted[i], CheckpointPart::Parameters, parameter.bytes()},
+          {{wanted[i], CheckpointPart::Parameters, parameter.globalBytes()},
            i,
            std::nullopt});
       for (size_t j = 0; j < states.size(); ++j)
         tensors.push_back({{{stateName(states[j].name, parameter.name),
                              wanted[i].dtype, wanted[i].shape},
                             CheckpointPart::Optimizer,
-                            parameter.bytes()},
+                            parameter.globalBytes()},
                            i,
                            j});
     }

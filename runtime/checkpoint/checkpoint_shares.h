@@ -3,8 +3,8 @@
 // The tensors are the parameters and the optimizer states, with global names
 // and global shapes. One rank writes each tensor, and gathers the pieces that
 // it lacks: any rank that has a whole copy, or a piece of a tensor that is
-// sharded. So a tensor in one rank's chunk is written by a rank that has this
-// chunk. All ranks of a place write about the same number of bytes. The
+// sharded or cut. So a tensor in one rank's chunk is written by a rank that has
+// this chunk. All ranks of a place write about the same number of bytes. The
 // assignment depends only on the program.
 //
 //===----------------------------------------------------------------------===//
@@ -38,7 +38,7 @@ std::string stateName(const std::string &state, const std::string &parameter);
 struct CheckpointTensor {
   WantedTensor tensor;
   CheckpointPart part;
-  int64_t bytes;
+  int64_t bytes;          ///< of the whole tensor
   TensorCopy pieces = {}; ///< what is written
   int64_t writer = -1;    ///< the rank of one of the pieces
 };

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/tensor_pieces.h"
-#include "device/host_access.h"
+#include "device/runs.h"
 #include "device/transposed.h"
 #include "executor/messages.h"
 #include "executor/rank.h"
@@ -184,77 +184,81 @@ void InitialParameters::load(
     int64_t size = byteSize(program_.parameters[buffer.index].type);
     auto *from = reinterpret_cast<const char *>(stored.data);
     if (tensor.transposed)
-      device::writeTransposed(device, stream, buffer.data,
-                              {buffer.begin, buffer.end}, from,
-                              {stored.shape[0], stored.shape[1], size});
-    else if (buffer.begin < buffer.end)
-      device.copyIn(stream, buffer.data, from + buffer.begin * size,
-                    (buffer.end - buffer.begin) * size);
+      device::writeTransposed(device, stream, buffer.data, buffer.elements,
+                              from, {stored.shape[0], stored.shape[1], size});
+    else
+      device::copyRunsIn(device, stream, buffer.data,
+                         buffer.elements.inBytes(size), from);
   }
   device.synchronize(stream);
 }
 
 namespace {
 
-/// Calls `use(offset, bytes)` for each message that carries a part of `bytes`
-/// bytes, so that no rank needs memory for a whole tensor.
-template <typename Use> void forEachMessage(int64_t bytes, const Use &use) {
-  for (int64_t offset = 0; offset < bytes; offset += device::pieceBytes)
-    use(offset, std::min(device::pieceBytes, bytes - offset));
-}
+/// A tensor in pieces, as device::TransposedPieces has its transpose.
+class WholePieces {
+public:
+  explicit WholePieces(const device::Matrix &matrix)
+      : bytes_(matrix.bytes()), elementBytes_(matrix.elementBytes) {}
 
-/// Called by all ranks. Rank 0 calls `write` with all bytes of the tensor, in
-/// order, which the ranks that have its pieces send.
-void passToRank0(const ppopt_rank &rank, const TensorCopy &pieces,
-                 const WriteBytes &write) {
-  std::vector<char> memory;
-  for (const TensorPiece &piece : pieces) {
-    if (piece.rank == rank.index) {
-      device::readPieces(
-          *rank.device, rank.compute, rank.places.at(piece.address),
-          piece.bytes, [&](const char *from, int64_t, int64_t all) {
-            forEachMessage(all, [&](int64_t offset, int64_t bytes) {
-              if (rank.index == 0)
-                write(from + offset, bytes);
-              else
-                Messages(rank).send(from + offset, bytes, 0);
-            });
-          });
-    } else if (rank.index == 0) {
-      memory.resize(std::min(device::pieceBytes, piece.bytes));
-      forEachMessage(piece.bytes, [&](int64_t, int64_t bytes) {
-        Messages(rank).receive(memory.data(), bytes, int(piece.rank));
-        write(memory.data(), bytes);
-      });
-    }
+  int64_t count() const {
+    return (bytes_ + device::pieceBytes - 1) / device::pieceBytes;
   }
-}
+  int64_t bytes(int64_t piece) const {
+    return std::min(device::pieceBytes, bytes_ - piece * device::pieceBytes);
+  }
+  int64_t bytesOf(const geometry::TilePart &elements, int64_t piece) const {
+    return within(elements, piece).count() * elementBytes_;
+  }
+  void read(device::Device &device, device::Stream stream,
+            device::DevicePointer from, const geometry::TilePart &elements,
+            int64_t piece, char *to) const {
+    geometry::TilePart part = within(elements, piece);
+    device.copyOut(stream, to,
+                   from + (part.begin - elements.begin) * elementBytes_,
+                   part.count() * elementBytes_);
+    device.synchronize(stream);
+  }
+  void place(const char *from, const geometry::TilePart &elements,
+             int64_t piece, char *to) const {
+    device::placeRuns(from, within(elements, piece).inBytes(elementBytes_), to,
+                      piece * device::pieceBytes);
+  }
 
-/// The same with the bytes of the transpose.
-void passToRank0(const ppopt_rank &rank, const TensorCopy &pieces,
-                 const device::Matrix &matrix, const WriteBytes &write) {
-  device::TransposedPieces transposed(matrix);
+private:
+  geometry::TilePart within(const geometry::TilePart &elements,
+                            int64_t piece) const {
+    int64_t perPiece = device::pieceBytes / elementBytes_;
+    return elements.within(piece * perPiece, (piece + 1) * perPiece);
+  }
+
+  int64_t bytes_, elementBytes_;
+};
+
+/// Called by all ranks. Rank 0 calls `write` with all bytes of a tensor or of
+/// its transpose, in order: piece by piece, so that no rank needs memory for a
+/// whole tensor. The ranks of the copy send what they have of each piece.
+template <typename Pieces>
+void passToRank0(const ppopt_rank &rank, const TensorCopy &copy,
+                 const Pieces &pieces, const WriteBytes &write) {
   std::vector<char> memory, whole; // the second on rank 0 only
-  for (int64_t i = 0; i < transposed.count(); ++i) {
+  for (int64_t i = 0; i < pieces.count(); ++i) {
     if (rank.index == 0)
-      whole.resize(transposed.bytes(i));
-    for (const TensorPiece &piece : pieces) {
-      bool isOwn = piece.rank == rank.index;
-      device::Elements elements{piece.begin / matrix.elementBytes,
-                                (piece.begin + piece.bytes) /
-                                    matrix.elementBytes};
-      int64_t bytes = transposed.bytesOf(elements, i);
-      if (bytes == 0 || (!isOwn && rank.index != 0))
+      whole.resize(pieces.bytes(i));
+    for (const TensorPiece &held : copy) {
+      bool isOwn = held.rank == rank.index;
+      int64_t bytes =
+          isOwn || rank.index == 0 ? pieces.bytesOf(held.elements, i) : 0;
+      if (bytes == 0)
         continue;
       memory.resize(bytes);
       if (isOwn)
-        transposed.read(*rank.device, rank.compute,
-                        rank.places.at(piece.address), elements, i,
-                        memory.data());
+        pieces.read(*rank.device, rank.compute, rank.places.at(held.address),
+                    held.elements, i, memory.data());
       else
-        Messages(rank).receive(memory.data(), bytes, int(piece.rank));
+        Messages(rank).receive(memory.data(), bytes, int(held.rank));
       if (rank.index == 0)
-        transposed.place(memory.data(), elements, i, whole.data());
+        pieces.place(memory.data(), held.elements, i, whole.data());
       else
         Messages(rank).send(memory.data(), bytes, 0);
     }
@@ -280,19 +284,23 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
   const Program &program = rank.program;
   std::vector<TensorToStore> tensors;
   struct Exported {
-    TensorCopy pieces;
-    std::optional<device::Matrix> transposed = std::nullopt;
+    TensorCopy copy;
+    device::Matrix matrix; ///< of one row, unless transposed
+    bool transposed;
   };
   std::vector<Exported> exported;
   for (size_t i = 0; i < program.parameters.size(); ++i) {
     const Parameter &parameter = program.parameters[i];
-    std::optional<TensorCopy> pieces = select(i);
-    if (!pieces)
+    std::optional<TensorCopy> copy = select(i);
+    if (!copy)
       continue;
     runtime::ElementType type = typeOf(parameter);
-    Exported one{std::move(*pieces)};
-    if (inFile[i].transposed)
-      one.transposed = {parameter.shape[0], parameter.shape[1], byteSize(type)};
+    const std::vector<int64_t> &shape = parameter.globalShape();
+    Exported one{std::move(*copy),
+                 {1, parameter.globalElements(), byteSize(type)},
+                 inFile[i].transposed};
+    if (one.transposed)
+      one.matrix = {shape[0], shape[1], byteSize(type)};
     std::vector<std::string> names = inFile[i].aliases;
     names.push_back(inFile[i].name);
     for (const std::string &name : names) {
@@ -308,11 +316,11 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
         write(tensors[index].data, bytesOf(tensors[index]));
       return;
     }
-    const auto &[pieces, transposed] = exported[index];
+    const auto &[copy, matrix, transposed] = exported[index];
     if (transposed)
-      passToRank0(rank, pieces, *transposed, write);
+      passToRank0(rank, copy, device::TransposedPieces(matrix), write);
     else
-      passToRank0(rank, pieces, write);
+      passToRank0(rank, copy, WholePieces(matrix), write);
   };
   if (rank.index == 0)
     return writeSafetensors(path, tensors, {{"format", "pt"}}, pass);
@@ -357,13 +365,17 @@ void gatherParameters(const ppopt_rank &rank, const ppopt_rank *into) {
   if (into)
     for (const ParameterBuffer &buffer : into->places.parameters)
       targets[buffer.index] = buffer.data;
-  for (size_t i = 0; i < program.parameters.size(); ++i)
+  for (size_t i = 0; i < program.parameters.size(); ++i) {
+    const Parameter &parameter = program.parameters[i];
     passToRank0(
-        rank, ownersCopy(program, i), [&](const void *data, uint64_t bytes) {
+        rank, ownersCopy(program, i),
+        WholePieces({1, parameter.globalElements(), byteSize(parameter.type)}),
+        [&](const void *data, uint64_t bytes) {
           into->device->copyIn(into->compute, targets[i], data, int64_t(bytes));
           into->device->synchronize(into->compute); // `data` changes
           targets[i] = targets[i] + int64_t(bytes);
         });
+  }
 }
 
 } // namespace ppopt::train

@@ -81,7 +81,7 @@ std::vector<ParameterTensor> ownTensors(const Program &program) {
 
 std::vector<int64_t> shapeInFile(const Parameter &parameter,
                                  const ParameterTensor &tensor) {
-  std::vector<int64_t> shape = parameter.shape;
+  std::vector<int64_t> shape = parameter.globalShape();
   if (tensor.transposed)
     std::reverse(shape.begin(), shape.end());
   return shape;

@@ -46,32 +46,35 @@ shareOut(const std::vector<CheckpointTensor> &tensors) {
   return shares;
 }
 
-/// Appends bytes [begin, end) of `all`, in pieces that end at multiples of
-/// gatherBytes after `origin`.
+/// Appends what a piece of a tensor has of bytes [begin, end) of its writer's
+/// data, window by window.
 void appendPieces(std::vector<GatheredBytes> &pieces, const GatheredBytes &all,
-                  int64_t begin, int64_t end, int64_t origin) {
-  while (begin < end) {
-    int64_t at = all.at + begin - origin;
-    int64_t next = std::min(end, begin + gatherBytes - at % gatherBytes);
+                  int64_t begin, int64_t end) {
+  const geometry::Tile &tile = all.bytes.tile;
+  int64_t first = all.tensor + all.bytes.firstGlobal();
+  int64_t last = all.tensor + tile.globalIndex(all.bytes.end - 1) + 1;
+  int64_t round = std::max<int64_t>(first - begin, 0) / gatherBytes;
+  for (int64_t at = begin + round * gatherBytes; at < std::min(end, last);
+       at += gatherBytes, ++round) {
+    int64_t next = std::min(end, at + gatherBytes);
+    geometry::TilePart part =
+        all.bytes.within(at - all.tensor, next - all.tensor);
+    if (part.count() == 0)
+      continue;
     GatheredBytes &piece = pieces.emplace_back(all);
-    piece.from.address.base += begin;
-    piece.at += begin;
-    piece.bytes = next - begin;
-    begin = next;
+    piece.from.address.base += part.begin - all.bytes.begin;
+    piece.bytes = std::move(part);
+    piece.round = round;
   }
 }
 
-/// Sorts pieces into rounds; `origin(writer)` is where its data begins.
-template <typename Origin>
-void sortByRound(std::vector<GatheredBytes> &pieces, const Origin &origin) {
-  auto key = [&](const GatheredBytes &piece) {
-    return std::tuple((piece.at - origin(piece.writer)) / gatherBytes,
-                      piece.writer, piece.at);
-  };
-  std::sort(pieces.begin(), pieces.end(),
-            [&](const GatheredBytes &a, const GatheredBytes &b) {
-              return key(a) < key(b);
-            });
+/// Sorts pieces, which are by writer, tensor and holder, into rounds.
+void sortByRound(std::vector<GatheredBytes> &pieces) {
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [](const GatheredBytes &a, const GatheredBytes &b) {
+                     return std::tuple(a.round, a.writer) <
+                            std::tuple(b.round, b.writer);
+                   });
 }
 
 } // namespace
@@ -90,17 +93,19 @@ ShareLayout layOutShare(const Program &program, int64_t rank, int64_t memory) {
         for (const TensorPiece &piece : tensor->pieces) {
           if (writer != rank && piece.rank != rank)
             continue;
-          GatheredBytes all{writer, piece.rank, piece.address, at + piece.begin,
-                            piece.bytes};
-          int64_t cut = std::clamp<int64_t>(direct - all.at, 0, all.bytes);
-          appendPieces(layout.direct, all, 0, cut, /*origin=*/0);
-          appendPieces(layout.copied, all, cut, all.bytes, direct);
+          GatheredBytes all{
+              writer,        piece.rank,
+              piece.address, piece.elements.inBytes(piece.elementBytes),
+              /*tensor=*/at,
+              /*round=*/0};
+          appendPieces(layout.direct, all, 0, direct);
+          appendPieces(layout.copied, all, direct, share.bytes);
         }
         at += tensor->bytes;
       }
   }
-  sortByRound(layout.direct, [](int64_t) { return int64_t{0}; });
-  sortByRound(layout.copied, directOf);
+  sortByRound(layout.direct);
+  sortByRound(layout.copied);
   for (CheckpointPart part : kCheckpointParts) {
     ShareLayout::File &file = layout.files.emplace_back();
     file.name = checkpointFileName(part, rank);

@@ -4,15 +4,16 @@
 // the order of the files. What exceeds its copy in memory is the first part of
 // them, so that it is written first: the direct bytes. The others are copied.
 //
-// Bytes of a tensor that its writer lacks go there in messages of at most
-// `gatherBytes`. All messages of a save are in one order: the copied bytes of
-// all ranks before the direct ones; then round by round, where round k has the
-// k-th piece of each writer's data; in a round by writer. Every rank sends and
-// receives those in which it takes part in this order, one at a time, and
-// between them waits for nothing but its own device and disk. So no rank waits
-// forever: of the messages that are not done yet, the first one has both its
-// ranks. The order depends on the program and on `memory` only, both of which
-// are the same on all ranks.
+// Bytes of a tensor that its writer lacks go there in messages. The writer's
+// data is cut into windows of `gatherBytes`, and a message has what one rank
+// has of one tensor in one window. All messages of a save are in one order: the
+// copied bytes of all ranks before the direct ones; then round by round, where
+// round k has the k-th window of each writer's data; in a round by writer; then
+// by tensor and by holder. Every rank sends and receives those in which it
+// takes part in this order, one at a time, and between them waits for nothing
+// but its own device and disk. So no rank waits forever: of the messages that
+// are not done yet, the first one has both its ranks. The order depends on the
+// program and on `memory` only, both of which are the same on all ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +23,7 @@
 #include "checkpoint/checkpoint_shares.h"
 #include "data/safetensors.h"
 #include "device/host_access.h"
+#include "geometry/tile.h"
 
 #include <cstdint>
 #include <string>
@@ -29,7 +31,7 @@
 
 namespace ppopt::train {
 
-/// The most bytes of a message.
+/// The bytes of a window, and the most of a message.
 inline constexpr int64_t gatherBytes = device::pieceBytes;
 
 /// Bytes on their way from a rank's memory to the rank that writes them, which
@@ -37,8 +39,9 @@ inline constexpr int64_t gatherBytes = device::pieceBytes;
 struct GatheredBytes {
   int64_t writer, holder;
   runtime::PlaceAddress from; ///< in the holder's memory
-  int64_t at;                 ///< in the writer's data
-  int64_t bytes;
+  geometry::TilePart bytes;   ///< of the tensor
+  int64_t tensor;             ///< where it begins in the writer's data
+  int64_t round;
 };
 
 struct ShareLayout {
@@ -50,7 +53,8 @@ struct ShareLayout {
   std::vector<File> files; ///< that the rank writes: one per CheckpointPart
   int64_t bytes = 0;       ///< of its data
   int64_t directBytes = 0; ///< the first of them, which are not copied
-  /// Those in which the rank takes part, in the order above.
+  /// Those in which the rank takes part, in the order above. All bytes of the
+  /// rank's own data are in one of them.
   std::vector<GatheredBytes> copied, direct;
 };
 

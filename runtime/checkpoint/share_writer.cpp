@@ -6,11 +6,14 @@
 #include "base/error.h"
 #include "base/output_file.h"
 #include "device/cpu/team.h"
+#include "device/runs.h"
 #include "executor/messages.h"
 #include "executor/non_finite_step.h"
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <tuple>
 
 namespace ppopt::train {
 namespace {
@@ -82,7 +85,8 @@ std::string ShareWriter::describeNonFiniteParameter() const {
     return "";
   const runtime::Parameter &parameter = rank_.program.parameters[bad.index];
   return fmt::format("parameter '{}' is {}", parameter.name,
-                     runtime::describeNonFinite(bad.at, parameter.shape));
+                     runtime::describeNonFinite(
+                         bad.at, parameter, rank_.program.plan, rank_.index));
 }
 
 void ShareWriter::begin(const std::string &folder) {
@@ -129,7 +133,8 @@ const char *ShareWriter::read(const GatheredBytes &own) {
   const char *data = rank_.device->hostView(from);
   if (!data) {
     piece_.resize(gatherBytes);
-    rank_.device->copyOut(rank_.compute, piece_.data(), from, own.bytes);
+    rank_.device->copyOut(rank_.compute, piece_.data(), from,
+                          own.bytes.count());
     data = piece_.data();
   }
   rank_.device->synchronize(rank_.compute);
@@ -137,43 +142,82 @@ const char *ShareWriter::read(const GatheredBytes &own) {
 }
 
 void ShareWriter::send(const GatheredBytes &own) {
-  Messages(rank_).send(read(own), own.bytes, int(own.writer));
+  Messages(rank_).send(read(own), own.bytes.count(), int(own.writer));
+}
+
+/// Copies bytes that the rank writes to where they belong in its data, of which
+/// byte `origin` is at `to`. Complete once the device is synchronized.
+void ShareWriter::gather(const GatheredBytes &each, char *to, int64_t origin) {
+  origin -= each.tensor;
+  bool isOwn = each.holder == rank_.index;
+  if (each.bytes.isOneRun()) {
+    to += each.bytes.firstGlobal() - origin;
+    if (isOwn)
+      rank_.device->copyOut(rank_.compute, to, rank_.places.at(each.from),
+                            each.bytes.count());
+    else
+      Messages(rank_).receive(to, each.bytes.count(), int(each.holder));
+    return;
+  }
+  const char *data = isOwn ? read(each) : receive(each);
+  device::placeRuns(data, each.bytes, to, origin);
+}
+
+/// Returns bytes of another rank, until the next call.
+const char *ShareWriter::receive(const GatheredBytes &other) {
+  piece_.resize(gatherBytes);
+  Messages(rank_).receive(piece_.data(), other.bytes.count(),
+                          int(other.holder));
+  return piece_.data();
 }
 
 /// Fills the copy, and sends others what they copy.
 void ShareWriter::gatherCopy() {
-  for (const GatheredBytes &each : layout_.copied) {
-    if (each.writer != rank_.index) {
-      send(each);
-      continue;
-    }
-    char *to = copy_->base() + each.at - layout_.directBytes;
-    if (each.holder == rank_.index)
-      rank_.device->copyOut(rank_.compute, to, rank_.places.at(each.from),
-                            each.bytes);
+  for (const GatheredBytes &each : layout_.copied)
+    if (each.writer == rank_.index)
+      gather(each, copy_->base(), layout_.directBytes);
     else
-      Messages(rank_).receive(to, each.bytes, int(each.holder));
-  }
+      send(each);
   rank_.device->synchronize(rank_.compute);
 }
 
 /// Passes the bytes that are not copied to the thread, and sends others theirs.
 void ShareWriter::passDirectBytes() {
-  for (const GatheredBytes &each : layout_.direct) {
-    if (each.writer != rank_.index) {
-      send(each);
+  auto each = layout_.direct.begin(), end = layout_.direct.end();
+  while (each != end) {
+    if (each->writer != rank_.index) {
+      send(*each++);
       continue;
     }
-    const char *data = nullptr;
-    if (each.holder == rank_.index) {
-      data = read(each);
-    } else {
-      piece_.resize(gatherBytes);
-      Messages(rank_).receive(piece_.data(), each.bytes, int(each.holder));
-      data = piece_.data();
-    }
-    direct_.give(data, each.bytes, [this] { throwIfFailed(); });
+    // All that the window has of the tensor, from one holder or several.
+    auto next = std::find_if(each, end, [&](const GatheredBytes &other) {
+      return std::tuple(other.writer, other.round, other.tensor) !=
+             std::tuple(each->writer, each->round, each->tensor);
+    });
+    pass(each, next);
+    each = next;
   }
+}
+
+/// Passes bytes that follow one another in the rank's data, once they are
+/// together.
+void ShareWriter::pass(Pieces begin, Pieces end) {
+  auto give = [&](const char *data, int64_t bytes) {
+    direct_.give(data, bytes, [this] { throwIfFailed(); });
+  };
+  if (end - begin == 1 && begin->bytes.isOneRun())
+    return give(begin->holder == rank_.index ? read(*begin) : receive(*begin),
+                begin->bytes.count());
+  int64_t first = std::numeric_limits<int64_t>::max(), bytes = 0;
+  for (Pieces each = begin; each != end; ++each) {
+    first = std::min(first, each->tensor + each->bytes.firstGlobal());
+    bytes += each->bytes.count();
+  }
+  window_.resize(gatherBytes);
+  for (Pieces each = begin; each != end; ++each)
+    gather(*each, window_.data(), first);
+  rank_.device->synchronize(rank_.compute);
+  give(window_.data(), bytes);
 }
 
 void ShareWriter::writeFiles(const std::string &folder) {

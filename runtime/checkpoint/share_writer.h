@@ -47,8 +47,12 @@ private:
   void touch();
   const char *read(const GatheredBytes &own);
   void send(const GatheredBytes &own);
+  const char *receive(const GatheredBytes &other);
+  void gather(const GatheredBytes &each, char *to, int64_t origin);
   void gatherCopy();
   void passDirectBytes();
+  using Pieces = std::vector<GatheredBytes>::const_iterator;
+  void pass(Pieces begin, Pieces end);
   void writeFiles(const std::string &folder);
   ManifestFile writeFile(const std::string &folder,
                          const ShareLayout::File &file, int64_t &at);
@@ -58,8 +62,9 @@ private:
   const ppopt_rank &rank_;
   const ShareLayout layout_;
   std::optional<device::HostMemory> copy_;
-  /// A piece between the device or another rank, and the thread.
-  std::vector<char> piece_;
+  /// What one rank has in a window, and what all have of a tensor, between
+  /// devices, ranks and the thread.
+  std::vector<char> piece_, window_;
   std::vector<ManifestFile> files_;
 
   ByteHandover direct_;     ///< of the direct bytes, from the rank

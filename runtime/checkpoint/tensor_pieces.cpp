@@ -1,6 +1,8 @@
-//===- tensor_pieces.cpp - Which ranks have which bytes of a tensor -------===//
+//===- tensor_pieces.cpp - Which ranks have which elements of a tensor ----===//
 
 #include "checkpoint/tensor_pieces.h"
+
+#include <utility>
 
 namespace ppopt::train {
 namespace {
@@ -18,6 +20,15 @@ HeldParameter findHeld(const Program &program, size_t parameter, int64_t place,
                           meshRank);
 }
 
+/// Returns the group whose members together have all of what `tensors` names.
+geometry::Group findGroup(const Program &program, size_t parameter,
+                          ShardOf tensors) {
+  geometry::Group group = program.ownedParameter(parameter).holders(tensors);
+  for (std::string &axis : program.parameters[parameter].cutAxes())
+    group.axes.push_back(std::move(axis)); // those of shards are others
+  return group;
+}
+
 /// Returns the copies of a tensor of a parameter, by least rank: one per group
 /// of ranks that have elements of it together. `select` returns those of a
 /// rank.
@@ -25,7 +36,7 @@ template <typename Select>
 std::vector<TensorCopy> findCopies(const Program &program, size_t parameter,
                                    ShardOf tensors, const Select &select) {
   geometry::Mesh mesh = program.plan.getMesh();
-  geometry::Group group = program.ownedParameter(parameter).holders(tensors);
+  geometry::Group group = findGroup(program, parameter, tensors);
   int64_t owner = program.parameters[parameter].places.front();
   std::vector<TensorCopy> copies;
   for (int64_t rank : mesh.ranksOf(owner)) {
@@ -39,12 +50,13 @@ std::vector<TensorCopy> findCopies(const Program &program, size_t parameter,
     TensorCopy &copy = copies.emplace_back();
     for (int member : members.ranks) {
       int64_t place = mesh.placeOf(member);
-      HeldElements held = select(findHeld(program, parameter, place, member));
-      if (held.count() > 0)
+      HeldParameter held = findHeld(program, parameter, place, member);
+      const HeldElements &elements = select(held);
+      if (elements.count() > 0)
         copy.push_back({program.local ? 0 : member,
-                        {place, held.address},
-                        held.begin * held.elementBytes,
-                        held.bytes()});
+                        {place, elements.address},
+                        held.partOf(elements),
+                        elements.elementBytes});
     }
   }
   return copies;
@@ -55,20 +67,24 @@ std::vector<TensorCopy> findCopies(const Program &program, size_t parameter,
 std::vector<TensorCopy> copiesOfParameter(const Program &program,
                                           size_t parameter) {
   return findCopies(program, parameter, ShardOf::parameters,
-                    [](const HeldParameter &held) { return held.value; });
+                    [](const HeldParameter &held) -> const HeldElements & {
+                      return held.value;
+                    });
 }
 
 std::vector<TensorCopy> copiesOfState(const Program &program, size_t parameter,
                                       size_t state) {
-  return findCopies(
-      program, parameter, ShardOf::states,
-      [&](const HeldParameter &held) { return held.states[state]; });
+  return findCopies(program, parameter, ShardOf::states,
+                    [&](const HeldParameter &held) -> const HeldElements & {
+                      return held.states[state];
+                    });
 }
 
 TensorCopy firstCopyOfGradient(const Program &program, size_t parameter) {
-  return findCopies(
-             program, parameter, ShardOf::states,
-             [](const HeldParameter &held) { return *held.summedGradient; })
+  return findCopies(program, parameter, ShardOf::states,
+                    [](const HeldParameter &held) -> const HeldElements & {
+                      return *held.summedGradient;
+                    })
       .front();
 }
 

@@ -1,9 +1,11 @@
-//===- tensor_pieces.h - Which ranks have which bytes of a tensor ---------===//
+//===- tensor_pieces.h - Which ranks have which elements of a tensor ------===//
 //
 // Where parameters, gradients or optimizer states are sharded, the ranks of a
-// group have a part each (docs/program.md, "Shards"). Ranks that are not in one
-// group have the same parts: each group has a copy. What is not sharded is
-// whole on each rank, as if it were a group.
+// group have a part each (docs/program.md, "Shards"): of the tile that all of
+// them have, if axes cut the parameter. The ranks along these axes have the
+// other tiles, and belong to the group here. Ranks that are not in one group
+// have the same parts: each group has a copy. What is neither sharded nor cut
+// is whole on each rank, as if it were a group.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,15 +20,18 @@
 
 namespace ppopt::train {
 
-/// Bytes [begin, begin + bytes) of a tensor, in the memory of a rank.
+/// Elements of a tensor, in the memory of a rank.
 struct TensorPiece {
   int64_t rank;
   runtime::PlaceAddress address; ///< of the first of them
-  int64_t begin, bytes;
+  geometry::TilePart elements;
+  int64_t elementBytes;
+
+  int64_t bytes() const { return elements.count() * elementBytes; }
 };
 
-/// Pieces that are a whole tensor, in its order. No two are of one rank, unless
-/// the launch is local.
+/// Pieces that are a whole tensor: each element is in one of them. No two are
+/// of one rank, unless the launch is local.
 using TensorCopy = std::vector<TensorPiece>;
 
 /// Returns the copies of a parameter: one per group with ranks of the owner's

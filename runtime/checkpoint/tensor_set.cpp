@@ -49,7 +49,7 @@ std::vector<WantedTensor> wantedParameters(const runtime::Program &program) {
   std::vector<WantedTensor> wanted;
   for (const runtime::Parameter &parameter : program.parameters)
     wanted.push_back({parameter.name, safetensorsDtype(spell(parameter.type)),
-                      parameter.shape});
+                      parameter.globalShape()});
   return wanted;
 }
 

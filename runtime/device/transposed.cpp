@@ -10,73 +10,79 @@
 namespace ppopt::device {
 namespace {
 
-/// Returns the first row whose element in this column is not before element
-/// `at` of the matrix.
-int64_t firstRow(const Matrix &matrix, int64_t at, int64_t column) {
-  return std::max<int64_t>(0, at - column + matrix.columns - 1) /
-         matrix.columns;
-}
+using geometry::TilePart;
 
-/// Calls `visit(column, row, end)` for the rows of each column that are among
-/// `elements` of the matrix and among `transposed` of its transpose, in the
-/// order of the transpose.
+/// Calls `visit(row, column, end, offset)` for columns [column, end) of rows of
+/// a matrix, where `columns` are in a row: those in the part, in order. The
+/// first of them is the part's element at `offset`.
 template <typename Visit>
-void forEachColumn(const Matrix &matrix, Elements elements, Elements transposed,
-                   const Visit &visit) {
-  int64_t rows = matrix.rows;
-  for (int64_t column = transposed.begin / rows; column * rows < transposed.end;
-       ++column) {
-    int64_t row = std::max(firstRow(matrix, elements.begin, column),
-                           transposed.begin - column * rows);
-    int64_t end = std::min({rows, firstRow(matrix, elements.end, column),
-                            transposed.end - column * rows});
-    if (row < end)
-      visit(column, row, end);
-  }
+void forEachRow(int64_t columns, const TilePart &elements, const Visit &visit) {
+  elements.forEachRun([&](int64_t global, int64_t offset, int64_t count) {
+    for (int64_t end = global + count; global < end;) {
+      int64_t column = global % columns;
+      int64_t next = std::min(columns, column + end - global);
+      visit(global / columns, column, next, offset);
+      global += next - column;
+      offset += next - column;
+    }
+  });
 }
 
-/// Writes those of the elements that `from` has, which are `present`, to their
-/// places among all of them in the order of the transpose.
-template <typename Element>
-void pack(const Matrix &matrix, Elements elements, Elements transposed,
-          Elements present, const char *from, char *to) {
-  constexpr int64_t size = sizeof(Element);
-  forEachColumn(
-      matrix, elements, transposed,
-      [&](int64_t column, int64_t row, int64_t end) {
-        int64_t begin = std::max(row, firstRow(matrix, present.begin, column));
-        int64_t last = std::min(end, firstRow(matrix, present.end, column));
-        for (int64_t i = begin; i < last; ++i)
-          std::memcpy(to + (i - row) * size,
-                      from +
-                          (i * matrix.columns + column - present.begin) * size,
-                      size);
-        to += (end - row) * size;
-      });
+/// Calls it with those that are in a piece of the transpose too.
+template <typename Visit>
+void forEachRow(const Matrix &matrix, const TilePart &elements, int64_t piece,
+                const Visit &visit) {
+  int64_t perPiece = pieceBytes / matrix.elementBytes;
+  // Returns the first column whose element in the row is not before element
+  // `at` of the transpose.
+  auto firstColumn = [&](int64_t at, int64_t row) {
+    return std::max<int64_t>(0, at - row + matrix.rows - 1) / matrix.rows;
+  };
+  forEachRow(matrix.columns, elements,
+             [&](int64_t row, int64_t column, int64_t end, int64_t offset) {
+               int64_t first =
+                   std::max(column, firstColumn(piece * perPiece, row));
+               int64_t last =
+                   std::min(end, firstColumn((piece + 1) * perPiece, row));
+               if (first < last)
+                 visit(row, first, last, offset + first - column);
+             });
 }
 
-void packElements(const Matrix &matrix, Elements elements, Elements transposed,
-                  Elements present, const char *from, char *to) {
-  auto *packOf = matrix.elementBytes == 8   ? pack<uint64_t>
-                 : matrix.elementBytes == 4 ? pack<uint32_t>
-                 : matrix.elementBytes == 2 ? pack<uint16_t>
-                                            : pack<uint8_t>;
-  packOf(matrix, elements, transposed, present, from, to);
+/// Copies elements from and to places that are so many elements apart.
+template <int64_t size>
+void copyEach(char *to, int64_t toStep, const char *from, int64_t fromStep,
+              int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    std::memcpy(to + i * toStep * size, from + i * fromStep * size, size);
+}
+
+void copyApart(int64_t elementBytes, char *to, int64_t toStep, const char *from,
+               int64_t fromStep, int64_t count) {
+  auto *copy = elementBytes == 8   ? copyEach<8>
+               : elementBytes == 4 ? copyEach<4>
+               : elementBytes == 2 ? copyEach<2>
+                                   : copyEach<1>;
+  copy(to, toStep, from, fromStep, count);
 }
 
 } // namespace
 
 void writeTransposed(Device &device, Stream stream, DevicePointer to,
-                     Elements elements, const char *from,
+                     const TilePart &elements, const char *from,
                      const Matrix &matrix) {
   int64_t size = matrix.elementBytes;
-  Elements all{0, matrix.rows * matrix.columns};
-  writePieces(device, stream, to, (elements.end - elements.begin) * size,
-              [&](char *data, int64_t offset, int64_t bytes) {
-                int64_t begin = elements.begin + offset / size;
-                packElements(matrix, all, {begin, begin + bytes / size}, all,
-                             from, data);
-              });
+  writePieces(
+      device, stream, to, elements.count() * size,
+      [&](char *data, int64_t at, int64_t bytes) {
+        forEachRow(
+            /*columns=*/matrix.rows, elements.slice(at / size, bytes / size),
+            [&](int64_t row, int64_t column, int64_t end, int64_t offset) {
+              copyApart(size, data + offset * size, 1,
+                        from + (column * matrix.columns + row) * size,
+                        matrix.columns, end - column);
+            });
+      });
 }
 
 int64_t TransposedPieces::count() const {
@@ -87,39 +93,41 @@ int64_t TransposedPieces::bytes(int64_t piece) const {
   return std::min(pieceBytes, matrix.bytes() - piece * pieceBytes);
 }
 
-Elements TransposedPieces::elementsOf(int64_t piece) const {
-  int64_t begin = piece * pieceBytes / matrix.elementBytes;
-  return {begin, begin + bytes(piece) / matrix.elementBytes};
-}
-
-int64_t TransposedPieces::bytesOf(Elements elements, int64_t piece) const {
+int64_t TransposedPieces::bytesOf(const TilePart &elements,
+                                  int64_t piece) const {
   int64_t count = 0;
-  forEachColumn(matrix, elements, elementsOf(piece),
-                [&](int64_t, int64_t row, int64_t end) { count += end - row; });
+  forEachRow(matrix, elements, piece,
+             [&](int64_t, int64_t column, int64_t end, int64_t) {
+               count += end - column;
+             });
   return count * matrix.elementBytes;
 }
 
 void TransposedPieces::read(Device &device, Stream stream, DevicePointer from,
-                            Elements elements, int64_t piece, char *to) const {
+                            const TilePart &elements, int64_t piece,
+                            char *to) const {
   int64_t size = matrix.elementBytes;
-  readPieces(device, stream, from, (elements.end - elements.begin) * size,
-             [&](const char *data, int64_t offset, int64_t bytes) {
-               int64_t begin = elements.begin + offset / size;
-               packElements(matrix, elements, elementsOf(piece),
-                            {begin, begin + bytes / size}, data, to);
+  readPieces(device, stream, from, elements.count() * size,
+             [&](const char *data, int64_t at, int64_t bytes) {
+               forEachRow(
+                   matrix, elements.slice(at / size, bytes / size), piece,
+                   [&](int64_t, int64_t column, int64_t end, int64_t offset) {
+                     int64_t length = (end - column) * size;
+                     std::memcpy(to, data + offset * size, length);
+                     to += length;
+                   });
              });
 }
 
-void TransposedPieces::place(const char *from, Elements elements, int64_t piece,
-                             char *to) const {
-  int64_t size = matrix.elementBytes;
-  Elements own = elementsOf(piece);
-  forEachColumn(matrix, elements, own,
-                [&](int64_t column, int64_t row, int64_t end) {
-                  int64_t at = column * matrix.rows + row - own.begin;
-                  std::memcpy(to + at * size, from, (end - row) * size);
-                  from += (end - row) * size;
-                });
+void TransposedPieces::place(const char *from, const TilePart &elements,
+                             int64_t piece, char *to) const {
+  int64_t size = matrix.elementBytes, begin = piece * (pieceBytes / size);
+  forEachRow(matrix, elements, piece,
+             [&](int64_t row, int64_t column, int64_t end, int64_t) {
+               copyApart(size, to + (column * matrix.rows + row - begin) * size,
+                         matrix.rows, from, 1, end - column);
+               from += (end - column) * size;
+             });
 }
 
 } // namespace ppopt::device

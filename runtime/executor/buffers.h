@@ -4,6 +4,7 @@
 #define PPOPT_RUNTIME_EXECUTOR_BUFFERS_H
 
 #include "device/device.h"
+#include "geometry/tile.h"
 #include "program/program.h"
 
 #include <cstdint>
@@ -28,11 +29,11 @@ std::vector<BufferAt<Pointer>> inputBuffers(const Place &place, Pointer arena) {
   return buffers;
 }
 
-/// Elements [begin, end) of a parameter of the program.
+/// What a rank has of a parameter of the program.
 struct ParameterBuffer {
   int64_t index; ///< of Program::parameters
-  int64_t begin, end;
-  device::DevicePointer data; ///< of element `begin`
+  geometry::TilePart elements;
+  device::DevicePointer data; ///< of the first of them
 };
 
 } // namespace ppopt::runtime

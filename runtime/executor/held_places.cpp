@@ -54,7 +54,7 @@ std::vector<ParameterBuffer> findParameters(const Memory &memory) {
   for (const std::unique_ptr<PlaceMemory> &held : memory)
     if (held)
       for (const schema::HeldParameter &each : held->parameters)
-        parameters.push_back({each.parameter, each.value.begin, each.value.end,
+        parameters.push_back({each.parameter, each.partOf(each.value),
                               held->at(each.value.address)});
   return parameters;
 }

@@ -127,17 +127,15 @@ void initializeParameters(const ppopt_rank &rank, int64_t seed) {
   const Program &program = rank.program;
   for (const ParameterBuffer &buffer : rank.places.parameters) {
     const Parameter &parameter = program.parameters[buffer.index];
-    geometry::Tile tile = schema::tileOf(parameter, program.plan, rank.index);
     int64_t size = byteSize(parameter.type);
-    device::writePieces(*rank.device, rank.compute, buffer.data,
-                        (buffer.end - buffer.begin) * size,
-                        [&](char *data, int64_t offset, int64_t bytes) {
-                          int64_t begin = buffer.begin + offset / size;
-                          initializeValues(parameter.init, parameter.type,
-                                           parameter.name, seed, tile, begin,
-                                           begin + bytes / size, data,
-                                           rank.options.threads);
-                        });
+    device::writePieces(
+        *rank.device, rank.compute, buffer.data, buffer.elements.count() * size,
+        [&](char *data, int64_t offset, int64_t bytes) {
+          int64_t begin = buffer.elements.begin + offset / size;
+          initializeValues(parameter.init, parameter.type, parameter.name, seed,
+                           buffer.elements.tile, begin, begin + bytes / size,
+                           data, rank.options.threads);
+        });
   }
 }
 

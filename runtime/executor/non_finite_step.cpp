@@ -295,8 +295,12 @@ std::string describeNonFinite(const NonFiniteElement &bad,
                               const Parameter &parameter, const Plan &plan,
                               int64_t rank) {
   geometry::Tile tile = schema::tileOf(parameter, plan, rank);
-  return describeNonFinite({tile.globalIndex(bad.element), bad.value},
-                           parameter.globalShape());
+  std::string text = describeNonFinite(
+      {tile.globalIndex(bad.element), bad.value}, parameter.globalShape());
+  if (parameter.tile)
+    text += fmt::format(" (the tile of {})",
+                        schema::describeTile(parameter, plan, rank));
+  return text;
 }
 
 NonFiniteFindings::Tensor findNonFiniteParameter(const ppopt_rank &rank) {

@@ -42,7 +42,8 @@ std::string describeNonFinite(const NonFiniteElement &bad,
                               int64_t firstRow = 0);
 
 /// Returns the same of an element of a rank's tile of a parameter or of its
-/// gradient, with the element's index in the whole parameter.
+/// gradient, with the element's index in the whole parameter: "inf at [5, 17]
+/// (the tile of tp 1)".
 std::string describeNonFinite(const NonFiniteElement &bad,
                               const Parameter &parameter, const Plan &plan,
                               int64_t rank);

@@ -6,6 +6,7 @@
 #include "base/printed_output.h"
 #include "base/stop_signals.h"
 #include "base/stopwatch.h"
+#include "base/usage_error.h"
 #include "checkpoint/parameter_file.h"
 #include "device/host_access.h"
 #include "executor/executor.h"
@@ -38,7 +39,7 @@ Program parseProgram(const runtime::StoredDocument &stored) {
 /// index.
 void checkParameters(const Program &generates, const Program &trained) {
   auto same = [](const Parameter &a, const Parameter &b) {
-    return a.name == b.name && a.shape == b.shape && a.type == b.type;
+    return a.name == b.name && a.shape == b.globalShape() && a.type == b.type;
   };
   if (!std::equal(generates.parameters.begin(), generates.parameters.end(),
                   trained.parameters.begin(), trained.parameters.end(), same))
@@ -89,6 +90,31 @@ std::vector<int32_t> encodePrompt(const Tokenizer &tokenizer,
 }
 
 } // namespace
+
+void checkHasWholeModel(const Program &trained) {
+  auto isPart = [](const runtime::PlaceParameter &held) {
+    return held.shards(schema::ShardOf::parameters);
+  };
+  for (const runtime::Place &place : trained.places) {
+    auto part =
+        std::find_if(place.parameters.begin(), place.parameters.end(), isPart);
+    if (part == place.parameters.end())
+      continue;
+    if (trained.plan.isAsynchronous())
+      throw UsageError(
+          "--generate: compiled with --sync {}, so each rank has a part of the "
+          "parameters: save a checkpoint with --checkpoint FOLDER, and "
+          "generate with an executable that is compiled with --sync step, by "
+          "--init FOLDER/step-...",
+          spell(trained.plan.sync));
+    throw UsageError(
+        "--generate: compiled with --zero 3, so no rank has the model, but a "
+        "part of parameter '{}' and others: save a checkpoint with "
+        "--checkpoint FOLDER, and generate with an executable that is compiled "
+        "without --zero 3, by --init FOLDER/step-...",
+        trained.parameters[part->parameter].name);
+  }
+}
 
 GenerationJob::GenerationJob(const CompiledProgram &compiled,
                              const Program &trained, const Options &options)

@@ -21,6 +21,10 @@ struct ppopt_rank;
 
 namespace ppopt::train {
 
+/// Throws UsageError if ranks have shards of the parameters of a program, so
+/// that rank 0 is not to have memory for all of them.
+void checkHasWholeModel(const runtime::Program &trained);
+
 /// The settings of --generate, checked before the first step.
 struct GenerationJob {
   /// Throws Error if the model cannot generate, the tokenizer is not the

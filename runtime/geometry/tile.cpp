@@ -33,4 +33,37 @@ int64_t Tile::globalIndex(int64_t local) const {
   return index;
 }
 
+int64_t Tile::countBelow(int64_t global) const {
+  int64_t parts = 1; // that this digit and those after it cut a period into
+  for (const Digit &digit : digits)
+    parts *= digit.period / digit.stride;
+  int64_t below = 0, rest = global;
+  for (const Digit &digit : digits) {
+    int64_t inPeriod = digit.period / parts; // elements of the tile
+    below += rest / digit.period * inPeriod;
+    rest %= digit.period;
+    if (int64_t value = rest / digit.stride; value != digit.value)
+      return below + (value < digit.value ? 0 : inPeriod);
+    rest %= digit.stride;
+    parts /= digit.period / digit.stride;
+  }
+  return below + rest;
+}
+
+Tile Tile::inBytes(int64_t elementBytes) const {
+  Tile bytes = *this;
+  for (Digit &digit : bytes.digits) {
+    digit.period *= elementBytes;
+    digit.stride *= elementBytes;
+  }
+  bytes.count *= elementBytes;
+  bytes.runLength *= elementBytes;
+  return bytes;
+}
+
+TilePart TilePart::within(int64_t first, int64_t last) const {
+  int64_t from = std::clamp(tile.countBelow(first), begin, end);
+  return {tile, from, std::clamp(tile.countBelow(last), from, end)};
+}
+
 } // namespace ppopt::geometry

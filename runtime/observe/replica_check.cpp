@@ -77,11 +77,12 @@ ReplicaCheck::ReplicaCheck(const ppopt_rank &rank)
     all_.resize(holders_ * 2 * parameters_);
 }
 
-ReplicaCheck::Holders ReplicaCheck::findHolders(Part part,
-                                                int64_t parameter) const {
+std::vector<ReplicaCheck::Copies>
+ReplicaCheck::findCopies(Part part, int64_t parameter) const {
   const runtime::Program &program = rank_.program;
   geometry::Mesh mesh = program.plan.getMesh();
-  Holders holders;
+  // By the index of the first element in the whole parameter, and the number.
+  std::map<std::pair<int64_t, int64_t>, Copies> copies;
   for (int64_t holder = 0; holder < holders_; ++holder) {
     const runtime::Place &place = program.places[mesh.placeOf(holder)];
     const runtime::PlaceParameter *entry = place.find(parameter);
@@ -90,15 +91,22 @@ ReplicaCheck::Holders ReplicaCheck::findHolders(Part part,
     schema::HeldParameter held = schema::findHeld(
         *entry, program.parameters[parameter], program.plan, holder);
     auto add = [&](const schema::HeldElements &elements) {
-      if (elements.count() > 0)
-        holders[{elements.begin, elements.end}].push_back(holder);
+      if (elements.count() == 0)
+        return;
+      geometry::TilePart part = held.partOf(elements);
+      std::pair key(part.firstGlobal(), part.count());
+      copies.try_emplace(key, Copies{std::move(part), {}})
+          .first->second.holders.push_back(holder);
     };
     if (part == Part::States && !held.states.empty())
       add(held.states.front());
     else if (part == Part::Value && isUpToDate(program, parameter, place.place))
       add(held.value);
   }
-  return holders;
+  std::vector<Copies> all;
+  for (auto &[key, each] : copies)
+    all.push_back(std::move(each));
+  return all;
 }
 
 std::string ReplicaCheck::describeAlone() const {
@@ -106,10 +114,10 @@ std::string ReplicaCheck::describeAlone() const {
   for (Part part : parts) {
     int64_t all = 0, alone = 0;
     for (int64_t parameter = 0; parameter < parameters_; ++parameter) {
-      Holders holders = findHolders(part, parameter);
-      all += !holders.empty();
-      alone += std::any_of(holders.begin(), holders.end(),
-                           [](auto &each) { return each.second.size() == 1; });
+      std::vector<Copies> copies = findCopies(part, parameter);
+      all += !copies.empty();
+      alone += std::any_of(copies.begin(), copies.end(),
+                           [](auto &each) { return each.holders.size() == 1; });
     }
     if (alone > 0)
       missing.push_back(fmt::format(
@@ -156,25 +164,34 @@ void ReplicaCheck::run(int64_t steps) {
 }
 
 void ReplicaCheck::compare(int64_t steps, Part part, int64_t parameter) const {
-  const runtime::Parameter &compared = rank_.program.parameters[parameter];
-  for (const auto &[elements, holders] : findHolders(part, parameter)) {
-    std::vector<Copy> copies;
-    for (int64_t holder : holders)
-      copies.push_back({holder, all_[indexOf(holder, part, parameter)]});
-    std::string difference =
-        describeDifference(copies, rank_.program.local ? "place" : "rank");
-    if (difference.empty())
-      continue;
-    bool isWhole = elements == std::pair(int64_t{0}, compared.elements());
-    throw runtime::Error(
-        "after step {} the {} of parameter '{}' have different bits{}: {}",
-        steps, part == Part::Value ? "copies" : "optimizer's states",
-        compared.name,
-        isWhole ? ""
-                : fmt::format(", elements {} to {}", elements.first,
-                              elements.second - 1),
-        difference);
-  }
+  for (const Copies &copies : findCopies(part, parameter))
+    compare(steps, part, parameter, copies);
+}
+
+void ReplicaCheck::compare(int64_t steps, Part part, int64_t parameter,
+                           const Copies &copies) const {
+  const runtime::Program &program = rank_.program;
+  const runtime::Parameter &compared = program.parameters[parameter];
+  std::vector<Copy> hashes;
+  for (int64_t holder : copies.holders)
+    hashes.push_back({holder, all_[indexOf(holder, part, parameter)]});
+  std::string difference =
+      describeDifference(hashes, program.local ? "place" : "rank");
+  if (difference.empty())
+    return;
+  std::string where;
+  if (const geometry::TilePart &elements = copies.elements;
+      elements.count() < compared.elements())
+    where =
+        fmt::format(", elements {} to {}", elements.begin, elements.end - 1);
+  if (compared.tile)
+    where += fmt::format(
+        "{} the tile of {}", where.empty() ? ", in" : " of",
+        schema::describeTile(compared, program.plan, copies.holders.front()));
+  throw runtime::Error(
+      "after step {} the {} of parameter '{}' have different bits{}: {}", steps,
+      part == Part::Value ? "copies" : "optimizer's states", compared.name,
+      where, difference);
 }
 
 } // namespace ppopt::train

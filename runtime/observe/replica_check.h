@@ -3,9 +3,9 @@
 // Data-parallel ranks hold the same parameters, and a tied parameter is on
 // several places. All copies must have the same bits after every step (if tied
 // parameters are lent, those of the owner's ranks), and so must the optimizer's
-// states. Where ranks have shards, those that have the same elements are
-// compared. Ranks send rank 0 a hash of each parameter, and one of its states:
-// 16 bytes per parameter and rank.
+// states. Where ranks have shards or tiles, those that have the same elements
+// are compared. Ranks send rank 0 a hash of each parameter, and one of its
+// states: 16 bytes per parameter and rank.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,11 +13,10 @@
 #define PPOPT_RUNTIME_OBSERVE_REPLICA_CHECK_H
 
 #include "executor/rank.h"
+#include "geometry/tile.h"
 
 #include <cstdint>
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace ppopt::train {
@@ -40,13 +39,17 @@ private:
   enum class Part { Value, States };
   static constexpr Part parts[] = {Part::Value, Part::States};
 
-  /// The holders that have the same elements [first, second) of a parameter or
-  /// of its states.
-  using Holders = std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>>;
+  /// The holders that have the same elements of a parameter or of its states.
+  struct Copies {
+    geometry::TilePart elements;
+    std::vector<int64_t> holders;
+  };
 
   void hashOwn();
-  Holders findHolders(Part part, int64_t parameter) const;
+  std::vector<Copies> findCopies(Part part, int64_t parameter) const;
   void compare(int64_t steps, Part part, int64_t parameter) const;
+  void compare(int64_t steps, Part part, int64_t parameter,
+               const Copies &copies) const;
   size_t indexOf(int64_t holder, Part part, int64_t parameter) const {
     return (holder * 2 + static_cast<int64_t>(part)) * parameters_ + parameter;
   }

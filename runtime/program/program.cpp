@@ -51,6 +51,19 @@ void checkTarget(const std::string &name, const Path &root) {
                         "', and this runtime has only cpu and cuda");
 }
 
+/// Checks that ranks which have different tiles have no shards of one.
+void checkShards(const Program &program, const Place &place, const Path &path) {
+  for (size_t i = 0; i < place.parameters.size(); ++i) {
+    const schema::PlaceParameter &held = place.parameters[i];
+    if (!held.shard)
+      continue;
+    for (const std::string &axis : program.parameters[held.parameter].cutAxes())
+      if (std::count(held.shard->axes.begin(), held.shard->axes.end(), axis))
+        path["parameters"][i]["shard"]["axes"].fail(
+            fmt::format("has '{}', which cuts the parameter", axis));
+  }
+}
+
 /// Checks that places are found by number, and parameters on their places.
 void checkPlaces(const Program &program, const Path &list) {
   for (size_t i = 0; i < program.places.size(); ++i) {
@@ -58,6 +71,7 @@ void checkPlaces(const Program &program, const Path &list) {
     Path path = list[i];
     if (place.place != int64_t(i))
       path["place"].fail(fmt::format("is {}, out of order", place.place));
+    checkShards(program, place, path);
     if (place.owned.has_value() != program.plan.isAsynchronous())
       path["owned"].fail(place.owned ? "is there, and the plan's sync is step"
                                      : "is missing");

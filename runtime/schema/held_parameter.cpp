@@ -3,6 +3,7 @@
 #include "schema/held_parameter.h"
 
 #include "geometry/shard.h"
+#include "schema/program.h"
 
 namespace ppopt::schema {
 namespace {
@@ -41,6 +42,7 @@ HeldParameter findHeld(const PlaceParameter &held, const Parameter &parameter,
                           updated = owned(ShardOf::states);
   HeldParameter found;
   found.parameter = held.parameter;
+  found.tile = tileOf(parameter, plan, meshRank);
   found.value = locate(value, held.address, value.at, parameter.type);
   found.read = held.working ? locate(all, *held.working, 0, parameter.type)
                             : found.value;

@@ -1,15 +1,18 @@
 //===- held_parameter.h - What a rank has of a parameter ------------------===//
 //
 // A parameter comes with a gradient and optimizer states of its shape. A rank
-// has each of them whole or, where it is sharded, the elements that lie in the
-// rank's chunk of the parameter's bucket (geometry/shard.h). Everything outside
-// of tasks that reads or writes them finds them here.
+// has the same tile of each of them (geometry/tile.h): of a parameter that no
+// axis cuts, all of it. Of the tile it has all elements or, where it is
+// sharded, those that lie in the rank's chunk of the parameter's bucket
+// (geometry/shard.h). Everything outside of tasks that reads or writes them
+// finds them here.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_RUNTIME_SCHEMA_HELD_PARAMETER_H
 #define PPOPT_RUNTIME_SCHEMA_HELD_PARAMETER_H
 
+#include "geometry/tile.h"
 #include "schema/place.h"
 #include "schema/plan.h"
 #include "schema/tensors.h"
@@ -20,8 +23,8 @@
 
 namespace ppopt::schema {
 
-/// Elements [begin, end) of a parameter, of its gradient or of a state, in the
-/// arena of a place. Where a rank has none, begin = end = 0.
+/// Elements [begin, end) of the rank's tile of a parameter, of its gradient or
+/// of a state, in the arena of a place. Where a rank has none, begin = end = 0.
 struct HeldElements {
   int64_t begin = 0, end = 0;
   Address address; ///< of element `begin`
@@ -43,6 +46,12 @@ struct HeldParameter {
   /// elements that the rank updates.
   std::optional<HeldElements> summedGradient;
   std::vector<HeldElements> states;
+  geometry::Tile tile = geometry::Tile(0);
+
+  /// Returns which elements of the whole parameter these are.
+  geometry::TilePart partOf(const HeldElements &elements) const {
+    return {tile, elements.begin, elements.end};
+  }
 };
 
 /// Returns what a rank of the mesh has of a parameter. `held` is the entry of

@@ -174,6 +174,15 @@ geometry::Tile tileOf(const Parameter &parameter, const Plan &plan,
   return geometry::Tile(parameter.tile->globalShape, cuts);
 }
 
+std::string describeTile(const Parameter &parameter, const Plan &plan,
+                         int64_t rank) {
+  std::string text;
+  for (const std::string &axis : parameter.cutAxes())
+    text += (text.empty() ? "" : ", ") + axis + " " +
+            std::to_string(plan.coordinate(rank, axis));
+  return text;
+}
+
 //===----------------------------------------------------------------------===//
 // The ranks of places
 //===----------------------------------------------------------------------===//

@@ -186,6 +186,10 @@ void resolve(LocalActions &local, const Plan &plan, int64_t rank);
 /// Returns the part of a parameter that a rank of the plan has.
 geometry::Tile tileOf(const Parameter &parameter, const Plan &plan,
                       int64_t rank);
+/// Returns which tile of a parameter that is: "tp 1", the rank's coordinates on
+/// the axes that cut it.
+std::string describeTile(const Parameter &parameter, const Plan &plan,
+                         int64_t rank);
 /// Returns the rank of the mesh that a rank of the plan is for a place whose
 /// memory it has: itself, or the place's only one if the launch is local.
 int64_t meshRankOn(int64_t place, const Plan &plan, int64_t rank);

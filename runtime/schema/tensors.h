@@ -145,10 +145,21 @@ struct Parameter {
   std::vector<int64_t> places; ///< places that hold it; the first is the owner
   std::optional<ParameterTile> tile; ///< set if axes of the mesh cut it
 
+  // The whole parameter:
   const std::vector<int64_t> &globalShape() const {
     return tile ? tile->globalShape : shape;
   }
   int64_t globalElements() const { return elementCount(globalShape()); }
+  int64_t globalBytes() const { return globalElements() * byteSize(type); }
+  /// Returns the axes that cut it, by dimension.
+  std::vector<std::string> cutAxes() const {
+    std::vector<std::string> axes;
+    if (tile)
+      for (const std::vector<Cut> &dimension : tile->cuts)
+        for (const Cut &cut : dimension)
+          axes.push_back(cut.axis);
+    return axes;
+  }
   // On a rank:
   int64_t elements() const { return elementCount(shape); }
   int64_t bytes() const { return elements() * byteSize(type); }

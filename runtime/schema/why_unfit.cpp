@@ -2,6 +2,8 @@
 
 #include "schema/program.h"
 
+#include <algorithm>
+
 namespace ppopt::schema {
 
 std::string whyUnfit(const Plan &plan) {
@@ -39,6 +41,13 @@ std::string whyUnfit(const Parameter &parameter) {
   size_t dims = shape.size();
   if (tile->globalShape.size() != dims || tile->cuts.size() != dims)
     return "its tile has other dimensions than its shape";
+  std::vector<std::string> axes = parameter.cutAxes();
+  for (auto axis = axes.begin(); axis != axes.end(); ++axis) {
+    if (geometry::useOf(*axis) == geometry::AxisUse::Places)
+      return "its tile is cut by " + *axis + ", whose coordinates are places";
+    if (std::find(axes.begin(), axis, *axis) != axis)
+      return "its tile is cut by " + *axis + " twice";
+  }
   for (size_t dim = 0; dim < dims; ++dim) {
     int64_t extent = tile->globalShape[dim], local = extent;
     for (const Cut &cut : tile->cuts[dim]) {

@@ -70,6 +70,7 @@ def check_other_plan(bench, model, flags, others, tolerance):
 PIPELINE = ["--mesh", "dp=2,pp=2", "--microbatches", "2"]
 SHARDED = ["--mesh", "dp=2,fsdp=2", "--zero", "1", "--bucket-bytes", "4KiB"]
 SHARDED_PIPELINE = [*PIPELINE, "--zero", "1"]  # the tied table's shards are on both places
+CUT = ["--mesh", "dp=2,tp=2", *SHARDED[2:]]
 FULLY_SHARDED = [*SHARDED[:2], "--zero", "3", *SHARDED[4:]]
 FULLY_SHARDED_PIPELINE = [*PIPELINE, "--zero", "3"]  # each place has all of the tied table's shards
 
@@ -198,7 +199,8 @@ def main():
                                         FULLY_SHARDED_PIPELINE], 1e-12))
         harness.case("contents, fully sharded", lambda: check_contents(bench, f32, "dp=2,fsdp=2", FULLY_SHARDED[2:], [range(4)]))
         harness.case("contents, sharded", lambda: check_contents(bench, f32, "dp=2,fsdp=2", SHARDED[2:], [range(4)]))
-        for name, flags in ("", SHARDED), (" pipeline", SHARDED_PIPELINE), (" fully", FULLY_SHARDED):
+        harness.case("contents, cut", lambda: check_contents(bench, f32, "dp=2,tp=2", CUT[2:], [range(4)]))
+        for name, flags in ("", SHARDED), (" pipeline", SHARDED_PIPELINE), (" fully", FULLY_SHARDED), (" and cut", CUT):
             harness.case(f"bounded memory, sharded{name}", functools.partial(check_memory, bench, f32, flags))
         cases = [("bounded memory", check_memory), ("initial parameters", check_init), ("contents", check_contents),
                  ("Python's safetensors", check_python_package), ("the newest stay", check_keep),

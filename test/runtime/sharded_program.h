@@ -6,6 +6,8 @@
 // on the first, `b` and `frozen` on the second, and the bucket of tied
 // parameters on both: sharded over the ranks of both, or over those of each.
 //
+// Axes may cut the parameters of another model, whose sizes divide.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_TEST_RUNTIME_SHARDED_PROGRAM_H
@@ -22,14 +24,62 @@ namespace sharded {
 
 using program_document::json;
 
+/// Views a dimension of (local) size L as [outer, parts, L / (outer parts)], of
+/// which a coordinate on the axis has one of the parts (docs/sharding.md).
+struct DimensionCut {
+  const char *axis;
+  int parts, outer;
+};
+
 struct Member {
   const char *name;
-  int elements;
+  int elements; ///< on a rank
   bool trained = true;
-  int columns = 0; ///< of a matrix; 0: a vector
+  int columns = 0; ///< of a matrix, on a rank; 0: a vector
+  /// By dimension, outermost first.
+  std::vector<std::vector<DimensionCut>> cuts = {};
 
-  json shape() const {
-    return columns == 0 ? json{elements} : json{elements / columns, columns};
+  std::vector<int> sizes() const {
+    return columns == 0 ? std::vector{elements}
+                        : std::vector{elements / columns, columns};
+  }
+  json shape() const { return sizes(); }
+  bool isCut() const {
+    return std::any_of(cuts.begin(), cuts.end(),
+                       [](auto &each) { return !each.empty(); });
+  }
+  std::vector<int> globalSizes() const {
+    std::vector<int> all = sizes();
+    for (size_t dim = 0; dim < cuts.size(); ++dim)
+      for (const DimensionCut &cut : cuts[dim])
+        all[dim] *= cut.parts;
+    return all;
+  }
+  json tile() const {
+    json list = json::array();
+    for (size_t dim = 0; dim < cuts.size(); ++dim) {
+      list.push_back(json::array());
+      int local = globalSizes()[dim];
+      for (const DimensionCut &cut : cuts[dim]) {
+        list.back().push_back({{"axis", cut.axis},
+                               {"parts", cut.parts},
+                               {"period", local / cut.outer}});
+        local /= cut.parts;
+      }
+    }
+    return {{"global_shape", globalSizes()}, {"cuts", list}};
+  }
+  /// Returns the same on a rank, if axes cut it so.
+  Member cut(std::vector<std::vector<DimensionCut>> by) const {
+    Member local = *this;
+    local.cuts = std::move(by);
+    for (size_t dim = 0; dim < local.cuts.size(); ++dim)
+      for (const DimensionCut &cut : local.cuts[dim]) {
+        local.elements /= cut.parts;
+        if (dim == 1)
+          local.columns /= cut.parts;
+      }
+    return local;
   }
 };
 
@@ -66,6 +116,50 @@ inline std::vector<Bucket> buckets(int longest = 1001) {
           {"f64", false, true, {{"frozen", 5, /*trained=*/false}}}};
 }
 
+/// What axes cut: `tp` has two coordinates, `m` three.
+enum class Tiles {
+  None,    ///< nothing, of the first model
+  Whole,   ///< nothing
+  Columns, ///< the columns of the matrix, and the vectors
+  Rows,    ///< the rows of the matrix alone
+  Nested,  ///< every other column, and inside of parts of the vectors
+  Both,    ///< the matrix along both dimensions; vectors twice
+};
+
+/// The same for a model whose sizes divide.
+inline std::vector<Bucket> tiledBuckets(Tiles tiles, int longest) {
+  auto vector = [&](const char *name, int elements, int outer,
+                    bool trained = true) {
+    Member whole{name, elements, trained};
+    switch (tiles) {
+    case Tiles::Columns:
+      return whole.cut({{{"tp", 2, 1}}});
+    case Tiles::Nested:
+      return whole.cut({{{"tp", 2, 3}}});
+    case Tiles::Both:
+      return whole.cut({{{"tp", 2, 1}, {"m", 3, outer}}});
+    default:
+      return whole;
+    }
+  };
+  Member matrix{"a.long", longest, true, /*columns=*/26};
+  if (tiles == Tiles::Columns)
+    matrix = matrix.cut({{}, {{"tp", 2, 1}}});
+  if (tiles == Tiles::Rows)
+    matrix = matrix.cut({{{"tp", 2, 1}}, {}});
+  if (tiles == Tiles::Nested)
+    matrix = matrix.cut({{}, {{"tp", 2, 13}}});
+  if (tiles == Tiles::Both)
+    matrix = matrix.cut({{{"m", 3, 2}}, {{"tp", 2, 1}}});
+  return {{"f32",
+           false,
+           false,
+           {{"a.one", 1}, {"a.two", 2}, matrix, vector("a.odd", 60, 5)}},
+          {"f64", false, true, {vector("b.short", 6, 1)}},
+          {"f32", true, true, {vector("t.first", 12, 2), {"t.second", 1}}},
+          {"f64", false, true, {vector("frozen", 6, 1, /*trained=*/false)}}};
+}
+
 struct Axis {
   const char *name;
   int size;
@@ -79,7 +173,20 @@ struct Layout {
   bool hasStates = true;
   const char *of = "states"; ///< what is sharded, and all before it
   bool spansPlaces = true;   ///< the groups of tied parameters
+  Tiles tiles = Tiles::None;
 
+  std::vector<Bucket> buckets() const {
+    return tiles == Tiles::None ? sharded::buckets(longest)
+                                : tiledBuckets(tiles, longest);
+  }
+
+  /// The same, where axes cut the parameters of the other model.
+  Layout cut(Tiles by, int elements = 2184) const {
+    Layout layout = *this;
+    layout.tiles = by;
+    layout.longest = elements;
+    return layout;
+  }
   /// The same, where gradients or parameters are sharded too.
   Layout shards(const char *what) const {
     Layout layout = *this;
@@ -141,7 +248,7 @@ inline json program(const Layout &layout) {
   for (int place = 0; place < layout.places(); ++place)
     losses.push_back(take(place, 8));
   int number = 0;
-  for (const Bucket &bucket : buckets(layout.longest)) {
+  for (const Bucket &bucket : layout.buckets()) {
     int ranks = layout.group(bucket), size = bucket.size();
     int chunk = (bucket.elements() + ranks - 1) / ranks;
     std::vector<int> places = layout.placesOf(bucket);
@@ -170,6 +277,8 @@ inline json program(const Layout &layout) {
       result["parameters"].push_back(parameter(member.name, member.shape(),
                                                bucket.type.c_str(),
                                                member.trained, places));
+      if (member.isCut())
+        result["parameters"].back()["tile"] = member.tile();
       for (size_t on = 0; on < places.size(); ++on) {
         int place = places[on];
         auto chunkOrWhole = [&](int offset) {

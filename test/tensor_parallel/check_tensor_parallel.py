@@ -10,7 +10,6 @@ import itertools
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 import threading
@@ -20,7 +19,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 from support import mutations, safetensors_io  # noqa: E402
-from support.executable import Mismatch, checked, compile_model, environment, expect_close, run  # noqa: E402
+from support.executable import Mismatch, checked, compile_model, expect_close, run  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 BATCH, LENGTH, VOCABULARY, STEPS, EVALUATED = 8, 16, 64, 5, 2
@@ -71,11 +70,6 @@ MOST_PROCESSES = 4
 # Mutations (support/mutations.py), all without a verifier that could see them.
 MUTATED = ["bias-in-each-part", "partial-gradient-scaled", "norm-counts-copies"]
 
-#          what is asked for, and what the refusal says
-REFUSED = [(["--checkpoint", "x"], "--checkpoint"), (["--export", "x.safetensors"], "--export"),
-           (["--dump-gradients", "x.safetensors"], "--dump-gradients"), (["--init", "x.safetensors"], "--init"),
-           (["--check-replicas", "1"], "--check-replicas"), (["--generate", "4"], "--generate")]
-
 
 class Programs:
     def __init__(self, ppopt, directory):
@@ -109,15 +103,6 @@ class Programs:
         stem = re.sub(r"\W+", "_", " ".join([name, dtype, *flags, mutation or "", use]))
         tool, mutated = (mutations.tool_of(self.ppopt), ["--mutate", mutation]) if mutation else (self.ppopt, [])
         return compile_model(tool, self.models[name, dtype], os.path.join(self.directory, stem), [*flags, "--threads", "1", *mutated])
-
-    @functools.lru_cache(maxsize=None)
-    def make_refusing(self):
-        path = os.path.join(self.directory, "refusing")
-        return compile_model(self.ppopt, self.models["gpt", "f32"], path, ["--mesh", "tp=2", "--threads", "1"], generates=True)
-
-    def refusing(self):
-        with self.lock:
-            return self.make_refusing()
 
     def train(self, executable, name, dtype, launch="threads"):
         flags = ["--inputs", self.samples[name, dtype], "--no-shuffle", "--eval-inputs", self.evaluations[name, dtype], "--eval-every", "2"]
@@ -188,12 +173,6 @@ def check_seen(programs, mutation):
     raise AssertionError(f"the comparison does not see {mutation}")
 
 
-def check_refused(programs, flags, words):
-    command = [programs.refusing().path, "--steps", "1", "--inputs", programs.samples["gpt", "f32"], *flags]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment(), cwd=programs.directory)
-    assert done.returncode != 0 and words in done.stderr and "tp cuts" in done.stderr, done.stderr + done.stdout
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--keep", help="write models and executables there and leave them")
@@ -207,7 +186,6 @@ def main():
         cases += [(f"bytes of tp={ranks}", functools.partial(check_bytes, programs, ranks)) for ranks in (2, 4)]
         cases += [("plan lists all-reduces", functools.partial(check_plan_lists, programs))]
         cases += [(f"mutation {mutation}", functools.partial(check_seen, programs, mutation)) for mutation in MUTATED]
-        cases += [(f"refused: {flags[0]}", functools.partial(check_refused, programs, flags, words)) for flags, words in REFUSED]
         harness.cases(cases)
     sys.exit(harness.finish())
 

@@ -98,6 +98,9 @@ private:
   OwningOpRef<ModuleOp> compileGenerator(MLIRContext &context,
                                          const PlanOptions &plan,
                                          StringRef hash, StringRef dumpFolder);
+  /// Returns why rank 0 can't gather the parameters to generate: it has no
+  /// memory for them. Empty if it can. The generator is compiled.
+  std::string whyNotGathered() const;
   /// Runs one phase, with what comes after it.
   LogicalResult advance(Phase phase, StringRef dumpFolder);
   /// Runs the passes of one phase on `module`.
@@ -119,6 +122,9 @@ private:
   bool hasFailed = false;
   DiagnosticEngine::HandlerID counter = 0;
   OwningOpRef<ModuleOp> module;
+  /// The arena of the first place, if axes cut parameters and memory is
+  /// limited.
+  std::optional<int64_t> cutArena;
   std::unique_ptr<Generator> generator;
 };
 

@@ -173,6 +173,14 @@ protected:
   Program program = programOf({{"a", {2}}, {"w", {3, 2}}});
   TensorToStore storedA{"A", "F64", {2}, a}, storedW{"W", "F64", {2, 3}, w};
 
+  /// The whole parameter.
+  static ParameterBuffer bufferOf(int64_t index, int64_t elements,
+                                  double *data) {
+    return {index,
+            {ppopt::geometry::Tile(elements), 0, elements},
+            DevicePointer(data)};
+  }
+
   /// `w`, as it is taken from these tensors.
   std::vector<double> load(const std::vector<TensorToStore> &tensors,
                            const ParameterMap &map) {
@@ -181,8 +189,7 @@ protected:
     std::vector<double> to(6);
     double toA[2] = {};
     initial.load(*cpu, stream,
-                 {ParameterBuffer{0, 0, 2, DevicePointer(toA)},
-                  ParameterBuffer{1, 0, 6, DevicePointer(to.data())}});
+                 {bufferOf(0, 2, toA), bufferOf(1, 6, to.data())});
     EXPECT_EQ(std::memcmp(toA, a, sizeof a), 0);
     return to;
   }
@@ -253,7 +260,7 @@ TEST_F(MappedFiles, MayHoldCopiesOfTiedTensors) {
   writeSafetensors(path, {storedA, storedW, head});
   double loaded[2] = {};
   InitialParameters(program, path, map)
-      .load(*cpu, stream, {ParameterBuffer{2, 0, 2, DevicePointer(loaded)}});
+      .load(*cpu, stream, {bufferOf(2, 2, loaded)});
   EXPECT_EQ(std::memcmp(loaded, other, sizeof other), 0);
   EXPECT_ERROR(load({storedA, storedW}, map), "missing: head");
 }

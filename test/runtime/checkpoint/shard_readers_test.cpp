@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "app/cut_parameters.h"
 #include "app/non_finite_steps.h"
 #include "base/usage_error.h"
 #include "checkpoint/parameter_file.h"
@@ -15,6 +14,7 @@
 #include "executor/executor.h"
 #include "executor/initialize.h"
 #include "executor/non_finite_step.h"
+#include "generate/generate.h"
 #include "observe/describe.h"
 #include "observe/replica_check.h"
 #include "sharded_ranks.h"
@@ -33,27 +33,34 @@ using namespace ppopt::train;
 namespace {
 
 class Shards : public testing::TestWithParam<Layout> {};
-INSTANTIATE_TEST_SUITE_P(All, Shards, testing::ValuesIn(allLayouts()),
+INSTANTIATE_TEST_SUITE_P(All, Shards, testing::ValuesIn(everyLayout()),
                          [](const auto &info) { return nameOf(info.param); });
 
 /// Layouts for devices of their own, whose memory the host can't access.
 const Layout onDevices[] = {
-    three, hybrid.shards("gradients"), four.shards("parameters"),
-    tiedHybrid.shards("parameters"), tied.apart().shards("parameters")};
+    three,
+    hybrid.shards("gradients"),
+    four.shards("parameters"),
+    tiedHybrid.shards("parameters"),
+    tied.apart().shards("parameters"),
+    tilesInside.shards("parameters").cut(Tiles::Nested)};
 
 //===----------------------------------------------------------------------===//
 // Initial values
 //===----------------------------------------------------------------------===//
 
-/// Returns elements [begin, end) as every rank draws them that has all.
-std::string drawn(const runtime::Parameter &parameter, int64_t begin,
-                  int64_t end) {
-  int64_t size = byteSize(parameter.type);
-  std::vector<double> aligned(parameter.elements() + 1);
+/// Returns elements as every rank draws them that has all.
+std::string drawn(const runtime::Parameter &parameter,
+                  const Elements &elements) {
+  int64_t size = byteSize(parameter.type), all = parameter.globalElements();
+  std::vector<double> aligned(all + 1);
   auto *bytes = reinterpret_cast<char *>(aligned.data());
   runtime::initializeValues(parameter.init, parameter.type, parameter.name, 5,
-                            geometry::Tile(parameter.elements()), bytes, 1);
-  return {bytes + begin * size, bytes + end * size};
+                            geometry::Tile(all), bytes, 1);
+  std::string drawn;
+  for (int64_t element : elements)
+    drawn.append(bytes + element * size, size);
+  return drawn;
 }
 
 void expectDrawn(const Layout &layout) {
@@ -99,9 +106,10 @@ std::string inFile(const Program &program, size_t number, Kind kind,
                    bool transposed) {
   const runtime::Parameter &parameter = program.parameters[number];
   std::string bytes =
-      bytesOf(parameter, int(number), kind, 0, parameter.elements());
+      bytesOf(parameter, int(number), kind, allElements(parameter));
   return transposed && number == 2
-             ? transpose(bytes, parameter.shape[1], byteSize(parameter.type))
+             ? transpose(bytes, parameter.globalShape()[1],
+                         byteSize(parameter.type))
              : bytes;
 }
 
@@ -154,6 +162,7 @@ TEST(ShardsWithoutStates, AreExported) {
 TEST(LargeShards, AreExported) {
   for (const char *of : {"states", "parameters"})
     expectExported(large.shards(of));
+  expectExported(Layout{{{"tp", 2}}}.cut(Tiles::Columns, 1092000));
 }
 
 TEST(ShardsOnDevices, AreExported) {
@@ -295,6 +304,20 @@ TEST(ReplicaCheck, ComparesParametersOfTheSameShard) {
       "");
 }
 
+TEST(ReplicaCheck, ComparesTheSameTile) {
+  expectIn(replicasOf(tilesInside.cut(Tiles::Columns),
+                      spoiled(3, 2, 0.25, valueOf, 20)),
+           "after step 7 the copies of parameter 'a.long' have different bits, "
+           "in the tile of tp 1: rank 1 / rank 3");
+  // Of 1092 elements from 32 on in the bucket of 1166.
+  Layout both{{{"fsdp", 2}, {"dp", 2}, {"tp", 2}}, {"fsdp"}};
+  expectIn(replicasOf(both.shards("parameters").cut(Tiles::Columns),
+                      spoiled(6, 2, 0.25, m, 20)),
+           "after step 7 the optimizer's states of parameter 'a.long' have "
+           "different bits, elements 551 to 1091 of the tile of tp 0: rank 4 / "
+           "rank 6");
+}
+
 // Chunks of the same elements of a tied parameter, on both places.
 TEST(ReplicaCheck, ComparesPlaces) {
   Layout apart = tied.apart().shards("parameters");
@@ -412,6 +435,13 @@ std::string originOf(const Layout &layout,
   return "no error";
 }
 
+TEST(NonFiniteTiles, AreNamedByTheirPlaceInTheParameter) {
+  Program program = read(tilesInside.cut(Tiles::Columns)); // 13 of 26 columns
+  EXPECT_EQ(runtime::describeNonFinite({15, NAN}, program.parameters[2],
+                                       program.plan, /*rank=*/3),
+            "nan at [1, 15] (the tile of tp 1)");
+}
+
 // The ranks of a group have added up the gradient: any of them may have had the
 // first.
 TEST(NonFiniteShards, SumsHaveNoOrigin) {
@@ -470,13 +500,10 @@ TEST(Describe, SaysWhatIsSharded) {
 }
 
 TEST(Generate, NeedsTheModelOnOneRank) {
-  Options options;
-  checkWholeParameters(read(four.shards("parameters")), options);
-  options.generate = 5;
-  checkWholeParameters(read(four.shards("gradients")), options);
+  checkHasWholeModel(read(four.shards("gradients")));
   for (const Layout &layout : {four, tied}) {
     try {
-      checkWholeParameters(read(layout.shards("parameters")), options);
+      checkHasWholeModel(read(layout.shards("parameters")));
       ADD_FAILURE() << "no error";
     } catch (const UsageError &error) {
       expectIn(error.what(),

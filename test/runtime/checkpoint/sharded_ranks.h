@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <ostream>
 #include <set>
 #include <string>
@@ -43,6 +44,10 @@ const Layout local{{{"dp", 1}, {"pp", 2}}, {}, /*local=*/true};
 const Layout stateless{{{"dp", 3}}, {"dp"}, false, 1001, /*hasStates=*/false};
 const Layout large{{{"dp", 2}}, {"dp"}, false, /*longest=*/2500017};
 
+const Layout tilesInside{{{"dp", 2}, {"tp", 2}}, {"dp"}};
+const Layout tilesOutside{{{"tp", 2}, {"fsdp", 3}}, {"fsdp"}};
+const Layout tilesAround{{{"tp", 2}, {"dp", 2}, {"m", 3}}, {"dp"}};
+
 /// Those of all kinds, whatever is sharded.
 inline std::vector<Layout> allLayouts() {
   std::vector<Layout> all{whole, notSharded, tiedWhole};
@@ -56,6 +61,37 @@ inline std::vector<Layout> allLayouts() {
   return all;
 }
 
+/// Those of the model that axes may cut: along rows, columns and both, with
+/// chunks that begin inside of rows.
+inline std::vector<Layout> cutLayouts() {
+  std::vector<Layout> all{whole.cut(Tiles::Whole),
+                          three.shards("parameters").cut(Tiles::Whole)};
+  for (const char *of : {"states", "gradients", "parameters"})
+    for (Tiles by : {Tiles::Columns, Tiles::Nested})
+      all.push_back(tilesInside.shards(of).cut(by));
+  all.push_back(tilesOutside.shards("parameters").cut(Tiles::Rows));
+  all.push_back(tilesOutside.shards("states").cut(Tiles::Nested));
+  all.push_back(Layout{{{"tp", 2}}}.cut(Tiles::Columns));
+  all.push_back(Layout{{{"m", 3}, {"tp", 2}}}.cut(Tiles::Both));
+  all.push_back(tilesAround.shards("parameters").cut(Tiles::Both));
+  const Layout places{{{"dp", 2}, {"tp", 2}, {"pp", 2}}, {"dp"}};
+  all.push_back(places.shards("states").cut(Tiles::Columns));
+  all.push_back(places.apart().shards("parameters").cut(Tiles::Nested));
+  return all;
+}
+
+/// Those that have the same parameters.
+inline std::vector<Layout> layoutsLike(const Layout &layout) {
+  return layout.tiles == Tiles::None ? allLayouts() : cutLayouts();
+}
+
+inline std::vector<Layout> everyLayout() {
+  std::vector<Layout> all = allLayouts();
+  for (const Layout &layout : cutLayouts())
+    all.push_back(layout);
+  return all;
+}
+
 inline std::string nameOf(const Layout &layout) {
   std::string name = layout.local ? "local" : "";
   for (const Axis &axis : layout.mesh)
@@ -64,7 +100,9 @@ inline std::string nameOf(const Layout &layout) {
     name += std::string("_") + axis;
   if (!layout.axes.empty() || layout.local)
     name += std::string("_") + layout.of;
-  return name + (layout.spansPlaces ? "" : "_apart");
+  constexpr const char *tiles[] = {"",      "_whole",  "_columns",
+                                   "_rows", "_nested", "_both"};
+  return name + (layout.spansPlaces ? "" : "_apart") + tiles[int(layout.tiles)];
 }
 inline void PrintTo(const Layout &layout, std::ostream *out) {
   *out << nameOf(layout);
@@ -99,11 +137,54 @@ inline double elementOf(int parameter, Kind kind, int64_t element) {
                 (kind == Value ? 0.5 : 0));
 }
 
+using Elements = std::vector<int64_t>; ///< indices in the whole parameter
+
+inline Elements allElements(const runtime::Parameter &parameter) {
+  Elements all(parameter.globalElements());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+/// Returns the elements of a member that a rank of the mesh has, in its order.
+inline Elements elementsOnRank(const Member &member, const Program &program,
+                               int64_t rank) {
+  std::vector<int> sizes = member.sizes(), all = member.globalSizes();
+  Elements elements;
+  if (!member.isCut()) {
+    elements.resize(member.elements);
+    std::iota(elements.begin(), elements.end(), 0);
+    return elements;
+  }
+  for (int64_t local = 0; local < member.elements; ++local) {
+    int64_t rest = local, global = 0, stride = 1;
+    for (size_t dim = sizes.size(); dim-- > 0;) {
+      int64_t index = rest % sizes[dim];
+      rest /= sizes[dim];
+      // Undoes the cuts, the last one first: of [outer, parts, inner] to
+      // [outer, inner].
+      int64_t size = sizes[dim];
+      for (size_t i = member.cuts[dim].size(); i-- > 0;) {
+        const DimensionCut &cut = member.cuts[dim][i];
+        int64_t inner = size / cut.outer;
+        index = (index / inner * cut.parts +
+                 program.plan.coordinate(rank, cut.axis)) *
+                    inner +
+                index % inner;
+        size *= cut.parts;
+      }
+      global += index * stride;
+      stride *= all[dim];
+    }
+    elements.push_back(global);
+  }
+  return elements;
+}
+
 /// As the program's type.
 inline std::string bytesOf(const runtime::Parameter &parameter, int number,
-                           Kind kind, int64_t begin, int64_t end) {
+                           Kind kind, const Elements &elements) {
   std::string bytes;
-  for (int64_t i = begin; i < end; ++i) {
+  for (int64_t i : elements) {
     double wide = elementOf(number, kind, i);
     auto narrow = float(wide);
     if (parameter.type == runtime::ElementType::f64)
@@ -157,7 +238,7 @@ struct Owned {
   Kind kind;
   int64_t place, offset; ///< in the arena of the place
   int parameter;
-  int64_t begin, end; ///< elements of the parameter
+  Elements elements;
   std::string bytes;
 };
 
@@ -170,22 +251,25 @@ inline std::vector<Owned> listOwned(const Layout &layout,
     if (!memory)
       continue;
     int number = 0;
-    for (const Bucket &bucket : buckets(layout.longest))
+    for (const Bucket &bucket : layout.buckets())
       for (size_t i = 0; i < bucket.members.size(); ++i, ++number) {
         const runtime::PlaceParameter *held = memory->place.find(number);
         if (!held)
           continue;
         const runtime::Parameter &parameter = rank.program.parameters[number];
+        Elements onRank =
+            elementsOnRank(bucket.members[i], rank.program, memory->meshRank);
         Range chunk = inChunk(layout, bucket, i, rank.program,
                               memory->place.place, rank.index);
         auto add = [&](Kind kind, const runtime::Address &address, Range range,
                        int64_t at) {
-          if (range.begin < range.end)
-            all.push_back(
-                {kind, memory->place.place,
-                 address.offset() + at * bucket.size(), number, range.begin,
-                 range.end,
-                 bytesOf(parameter, number, kind, range.begin, range.end)});
+          Elements elements(onRank.begin() + range.begin,
+                            onRank.begin() + range.end);
+          if (!elements.empty())
+            all.push_back({kind, memory->place.place,
+                           address.offset() + at * bucket.size(), number,
+                           elements,
+                           bytesOf(parameter, number, kind, elements)});
         };
         Range value = layout.shardsParameters()
                           ? chunk
@@ -223,12 +307,12 @@ inline void fill(const Layout &layout, const ppopt_rank &rank,
 
 /// Expects that a rank whose memory was `before` everywhere has what `fill`
 /// writes of these kinds, and nothing else. `values`, if given, returns
-/// elements [begin, end) of a parameter instead.
+/// elements of a parameter instead.
 inline void expectFilled(
     const Layout &layout, const ppopt_rank &rank, uint8_t before,
     const std::set<Kind> &kinds,
-    const std::function<std::string(const runtime::Parameter &, int64_t begin,
-                                    int64_t end)> &values = nullptr) {
+    const std::function<std::string(const runtime::Parameter &,
+                                    const Elements &)> &values = nullptr) {
   for (const auto &memory : rank.places.memory) {
     if (!memory)
       continue;
@@ -239,7 +323,7 @@ inline void expectFilled(
         expected.replace(owned.offset, owned.bytes.size(),
                          values
                              ? values(rank.program.parameters[owned.parameter],
-                                      owned.begin, owned.end)
+                                      owned.elements)
                              : owned.bytes);
     rank.device->copyOut(rank.compute, found.data(), memory->arena,
                          memory->place.arenaBytes);

@@ -90,11 +90,11 @@ void expectTensors(const Program &program, const std::string &folder) {
       }
       ++wanted;
       ASSERT_NE(tensor, nullptr) << name;
-      EXPECT_EQ(tensor->shape, parameter.shape);
+      EXPECT_EQ(tensor->shape, parameter.globalShape());
       std::string found(reinterpret_cast<const char *>(tensor->data),
                         tensor->bytes);
       EXPECT_TRUE(found ==
-                  bytesOf(parameter, int(i), kind, 0, parameter.elements()))
+                  bytesOf(parameter, int(i), kind, allElements(parameter)))
           << name;
     }
   }
@@ -136,7 +136,7 @@ TEST_P(ShardedCheckpoint, IsWholeWithAnyMemory) {
 TEST_P(ShardedCheckpoint, ResumesUnderAnyLayout) {
   TemporaryFolder folder;
   save(GetParam(), folder.path(""), everything);
-  for (const Layout &other : allLayouts()) {
+  for (const Layout &other : layoutsLike(GetParam())) {
     SCOPED_TRACE(nameOf(other));
     expectLoads(other, folder.path(""));
   }
@@ -161,21 +161,25 @@ TEST_P(ShardedCheckpoint, IsTheSameEachTime) {
 TEST_P(ShardedCheckpoint, OwnersWrite) {
   Program program = read(GetParam());
   for (const CheckpointTensor &tensor : shareCheckpoint(program)) {
-    int64_t at = 0;
-    std::set<int64_t> holders;
+    std::set<int64_t> elements, holders;
     for (const TensorPiece &piece : tensor.pieces) {
-      EXPECT_EQ(piece.begin, at);
-      EXPECT_GT(piece.bytes, 0);
-      at += piece.bytes;
+      EXPECT_GT(piece.bytes(), 0);
+      EXPECT_EQ(tensor.bytes % piece.elementBytes, 0);
+      piece.elements.forEachRun([&](int64_t global, int64_t, int64_t count) {
+        for (int64_t i = global; i < global + count; ++i)
+          EXPECT_TRUE(elements.insert(i * piece.elementBytes).second);
+      });
       holders.insert(piece.rank);
     }
-    EXPECT_EQ(at, tensor.bytes);
+    int64_t size = tensor.pieces.front().elementBytes;
+    EXPECT_EQ(int64_t(elements.size()), tensor.bytes / size);
+    EXPECT_EQ(*elements.rbegin(), tensor.bytes - size);
     EXPECT_EQ(holders.count(tensor.writer), 1u) << tensor.tensor.name;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ShardedCheckpoint,
-                         testing::ValuesIn(allLayouts()),
+                         testing::ValuesIn(everyLayout()),
                          [](const auto &info) { return nameOf(info.param); });
 
 // Where the host can't read the memory, and one rank's pieces need many
@@ -184,13 +188,18 @@ TEST(ShardedCheckpoint, OnDevicesOfTheirOwn) {
   for (int seed : {1, 2})
     for (const Layout &layout :
          {three, hybrid, tiedHybrid, three.shards("parameters"),
-          tiedHybrid.shards("parameters")}) {
+          tiedHybrid.shards("parameters"),
+          tilesAround.shards("parameters").cut(Tiles::Both)}) {
       device::FakeSettings settings(seed);
       SCOPED_TRACE(nameOf(layout));
       for (int64_t memory : {int64_t{0}, int64_t{2001}, everything}) {
         TemporaryFolder folder;
         save(layout, folder.path(""), memory);
         expectTensors(read(layout), folder.path(""));
+        if (layout.tiles != Tiles::None) {
+          expectLoads(tilesInside.cut(Tiles::Columns), folder.path(""));
+          continue;
+        }
         expectLoads(four, folder.path(""));
         expectLoads(four.shards("parameters"), folder.path(""));
       }
@@ -198,7 +207,9 @@ TEST(ShardedCheckpoint, OnDevicesOfTheirOwn) {
 }
 
 TEST(ShardedCheckpoint, ManyMessages) {
-  for (const Layout &layout : {large, large.shards("parameters")})
+  for (const Layout &layout :
+       {large, large.shards("parameters"),
+        tilesInside.shards("parameters").cut(Tiles::Columns, 1092000)})
     for (int64_t memory : {int64_t{0}, int64_t{7000001}, everything}) {
       SCOPED_TRACE(memory);
       TemporaryFolder folder;

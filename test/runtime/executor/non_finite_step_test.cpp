@@ -272,9 +272,12 @@ TEST(NonFiniteStep, SaysWhereAnElementIsInTheWholeParameter) {
   Parameter w;
   w.shape = {3, 2};
   w.tile = {{3, 4}, {{}, {{"dp", 2, 2}}}};
-  EXPECT_EQ(describeNonFinite({4, INFINITY}, w, plan, 0), "inf at [2, 0]");
-  EXPECT_EQ(describeNonFinite({4, INFINITY}, w, plan, 1), "inf at [2, 1]");
-  EXPECT_EQ(describeNonFinite({3, NAN}, w, plan, 1), "nan at [1, 3]");
+  EXPECT_EQ(describeNonFinite({4, INFINITY}, w, plan, 0),
+            "inf at [2, 0] (the tile of dp 0)");
+  EXPECT_EQ(describeNonFinite({4, INFINITY}, w, plan, 1),
+            "inf at [2, 1] (the tile of dp 1)");
+  EXPECT_EQ(describeNonFinite({3, NAN}, w, plan, 1),
+            "nan at [1, 3] (the tile of dp 1)");
 }
 
 } // namespace

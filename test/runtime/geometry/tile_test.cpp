@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 
@@ -82,6 +83,37 @@ void expectRuns(const Tile &tile, int64_t begin, int64_t end,
   EXPECT_EQ(local, end);
 }
 
+/// Expects that windows of a tensor of `total` elements have these of the
+/// elements [begin, end) of a tile, and where their bytes are.
+void expectParts(const Tile &tile, int64_t total, const List &taken) {
+  int64_t count = taken.size();
+  for (int64_t global = 0; global <= total; ++global)
+    ASSERT_EQ(tile.countBelow(global),
+              std::lower_bound(taken.begin(), taken.end(), global) -
+                  taken.begin());
+  TilePart part{tile, count / 4, count - count / 5};
+  int64_t window = total / 3 + 1, found = part.begin;
+  for (int64_t first = 0; first < total; first += window) {
+    TilePart within = part.within(first, first + window);
+    EXPECT_LE(part.begin, within.begin);
+    EXPECT_LE(within.end, part.end);
+    for (int64_t i = part.begin; i < part.end; ++i)
+      EXPECT_EQ(within.begin <= i && i < within.end,
+                first <= taken[i] && taken[i] < first + window);
+    found += within.count();
+  }
+  EXPECT_EQ(found, part.end);
+  constexpr int64_t size = 4;
+  List bytes(part.count() * size, -1);
+  part.inBytes(size).forEachRun(
+      [&](int64_t global, int64_t offset, int64_t length) {
+        for (int64_t i = 0; i < length; ++i)
+          bytes.at(offset + i) = global + i;
+      });
+  for (int64_t i = 0; i < part.count() * size; ++i)
+    ASSERT_EQ(bytes[i], taken[part.begin + i / size] * size + i % size);
+}
+
 void expectTile(const List &shape, const Entries &entries) {
   Tile tile = makeTile(shape, entries);
   List taken = takeTile(shape, entries);
@@ -92,6 +124,7 @@ void expectTile(const List &shape, const Entries &entries) {
   for (int64_t begin : {int64_t{0}, count / 3, count - 1})
     for (int64_t end : {begin, begin + 1, begin + (count - begin) / 2, count})
       expectRuns(tile, begin, end, taken);
+  expectParts(tile, product(shape), taken);
 }
 
 TEST(Tile, WholeTensorsAreOneRun) {

@@ -342,6 +342,9 @@ const Wrong wrongTiles[] = {
     {"/parameters/0/tile/cuts/0/0/period", "16",
      "parameters[0] contradicts itself: its tile is cut into 2 parts of each "
      "16 of 24, which do not divide"},
+    {"/parameters/0/tile/cuts/0/1",
+     R"({"axis": "dp", "parts": 2, "period": 4})",
+     "parameters[0] contradicts itself: its tile is cut by dp twice"},
     {"/parameters/0/tile/cuts/0/1/period", "6",
      "parameters[0] contradicts itself: its tile is cut into 4 parts of each 6 "
      "of 12, which do not divide"},

@@ -186,6 +186,15 @@ const Wrong wrongs[] = {
     {"/places/0/parameters/0/shard/of", "\"all\"",
      "places[0].parameters[0].shard.of is 'all', not one of states, gradients, "
      "parameters"},
+    {"/parameters/1/tile",
+     R"({"global_shape": [4],
+         "cuts": [[{"axis": "pp", "parts": 2, "period": 4}]]})",
+     "parameters[1] contradicts itself: its tile is cut by pp, whose "
+     "coordinates are places"},
+    {"/parameters/1/tile",
+     R"({"global_shape": [4],
+         "cuts": [[{"axis": "dp", "parts": 2, "period": 4}]]})",
+     "places[0].parameters[1].shard.axes has 'dp', which cuts the parameter"},
 };
 INSTANTIATE_TEST_SUITE_P(All, ShardErrors, testing::ValuesIn(wrongs));
 

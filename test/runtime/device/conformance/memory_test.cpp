@@ -3,11 +3,17 @@
 #include "base/error.h"
 #include "device/conformance/devices.h"
 #include "device/host_access.h"
+#include "device/runs.h"
 #include "device/transposed.h"
 #include "message_of.h"
 
+#include <cstring>
+
 using namespace ppopt;
 using namespace ppopt::device;
+using geometry::DimensionCut;
+using geometry::Tile;
+using geometry::TilePart;
 
 namespace {
 
@@ -106,10 +112,11 @@ TEST_P(Memory, InPieces) {
              [](const char *, int64_t, int64_t) { FAIL() << "no bytes"; });
 }
 
+using Bytes = std::vector<unsigned char>;
+
 /// The transpose, element by element.
-std::vector<uint8_t> transpose(const std::vector<uint8_t> &from,
-                               const Matrix &matrix) {
-  std::vector<uint8_t> to(from.size());
+Bytes transpose(const Bytes &from, const Matrix &matrix) {
+  Bytes to(from.size());
   int64_t size = matrix.elementBytes;
   for (int64_t row = 0; row < matrix.rows; ++row)
     for (int64_t column = 0; column < matrix.columns; ++column)
@@ -118,22 +125,64 @@ std::vector<uint8_t> transpose(const std::vector<uint8_t> &from,
   return to;
 }
 
-/// Puts the transpose together from parts of the matrix, each of which is in
-/// memory by itself.
-std::vector<uint8_t> readTransposed(Device &device, Stream stream,
-                                    DevicePointer memory, const Matrix &matrix,
-                                    const std::vector<Elements> &parts) {
+/// Parts that together are a tensor of `shape`: as chunks, and as chunks of the
+/// tiles that axes cut from its columns or from its rows.
+std::vector<std::vector<TilePart>> cutInParts(int64_t rows, int64_t columns) {
+  std::vector<std::vector<TilePart>> all;
+  auto addChunks = [](std::vector<TilePart> &parts, const Tile &tile) {
+    int64_t elements = tile.elements();
+    // Cut inside of rows; the third has at most one element.
+    for (auto [begin, end] : {std::pair(int64_t{0}, elements / 3),
+                              {elements / 3, elements / 2},
+                              {elements / 2, (elements + 1) / 2},
+                              {(elements + 1) / 2, elements}})
+      parts.push_back({tile, begin, end});
+  };
+  all.push_back({{Tile(rows * columns), 0, rows * columns}});
+  addChunks(all.emplace_back(), Tile(rows * columns));
+  for (int dim : {0, 1}) {
+    int64_t size = dim == 0 ? rows : columns, parts = 2;
+    while (parts <= 10 && size % parts != 0)
+      ++parts;
+    if (parts > 10 || rows * columns == 0)
+      continue;
+    auto &tiles = all.emplace_back();
+    for (int64_t coordinate = 0; coordinate < parts; ++coordinate) {
+      std::vector<std::vector<DimensionCut>> cuts(2);
+      cuts[dim] = {{parts, size, coordinate}};
+      addChunks(tiles, Tile({rows, columns}, cuts));
+    }
+  }
+  return all;
+}
+
+/// Returns the bytes of parts of a tensor, one part after the other.
+Bytes pack(const Bytes &tensor, const std::vector<TilePart> &parts,
+           int64_t size) {
+  Bytes packed(tensor.size());
+  unsigned char *to = packed.data();
+  for (const TilePart &part : parts)
+    for (int64_t i = part.begin; i < part.end; ++i, to += size)
+      std::memcpy(to, tensor.data() + part.tile.globalIndex(i) * size, size);
+  return packed;
+}
+
+/// Puts the transpose together from parts of the matrix, which are in memory
+/// one after the other.
+Bytes readTransposed(Device &device, Stream stream, DevicePointer memory,
+                     const Matrix &matrix, const std::vector<TilePart> &parts) {
   TransposedPieces pieces(matrix);
-  std::vector<uint8_t> all;
+  Bytes all;
   for (int64_t piece = 0; piece < pieces.count(); ++piece) {
     EXPECT_LE(pieces.bytes(piece), pieceBytes);
-    std::vector<uint8_t> read(pieces.bytes(piece), 1);
-    int64_t bytes = 0;
-    for (const Elements &part : parts) {
+    Bytes read(pieces.bytes(piece), 1);
+    int64_t bytes = 0, begin = 0;
+    for (const TilePart &part : parts) {
       std::vector<char> own(pieces.bytesOf(part, piece));
       bytes += int64_t(own.size());
-      pieces.read(device, stream, memory + part.begin * matrix.elementBytes,
-                  part, piece, own.data());
+      pieces.read(device, stream, memory + begin * matrix.elementBytes, part,
+                  piece, own.data());
+      begin += part.count();
       pieces.place(own.data(), part, piece,
                    reinterpret_cast<char *>(read.data()));
     }
@@ -143,33 +192,61 @@ std::vector<uint8_t> readTransposed(Device &device, Stream stream,
   return all;
 }
 
+/// The larger ones have more than one piece.
+const Matrix matrices[] = {{1001, pieceBytes / 4 / 1001 + 1, 4},
+                           {pieceBytes / 8 / 77 + 1, 77, 8},
+                           {1, pieceBytes + 3, 1},
+                           {pieceBytes / 2 + 1, 1, 2},
+                           {3, 5, 2},
+                           {12, 6, 4},
+                           {0, 5, 4}};
+
 TEST_P(Memory, TransposedInPieces) {
-  int64_t twoPieces = 2 * pieceBytes;
-  for (const Matrix &matrix :
-       {Matrix{1001, twoPieces / 4 / 1001 + 1, 4},
-        Matrix{twoPieces / 8 / 77 + 1, 77, 8}, Matrix{1, twoPieces + 3, 1},
-        Matrix{twoPieces / 2 + 1, 1, 2}, Matrix{3, 5, 2}, Matrix{0, 5, 4}}) {
+  for (const Matrix &matrix : matrices) {
     SCOPED_TRACE(std::to_string(matrix.rows) + " rows of " +
                  std::to_string(matrix.columns));
+    int64_t size = matrix.elementBytes;
     DevicePointer memory = allocate(matrix.bytes() + 1);
     Bytes data = randomBytes(matrix.bytes(), 1);
-    upload(memory, data);
-    int64_t elements = matrix.rows * matrix.columns;
-    // Cut inside of rows; the third has at most one element.
-    std::vector<Elements> parts{{0, elements / 3},
-                                {elements / 3, elements / 2},
-                                {elements / 2, (elements + 1) / 2},
-                                {(elements + 1) / 2, elements}};
-    EXPECT_TRUE(readTransposed(*device, stream, memory, matrix,
-                               {{0, elements}}) == transpose(data, matrix));
-    EXPECT_TRUE(readTransposed(*device, stream, memory, matrix, parts) ==
-                transpose(data, matrix));
+    Bytes transposed = transpose(data, matrix);
+    for (const auto &parts : cutInParts(matrix.rows, matrix.columns)) {
+      upload(memory, pack(data, parts, size));
+      EXPECT_TRUE(readTransposed(*device, stream, memory, matrix, parts) ==
+                  transposed);
+    }
+    for (const auto &parts : cutInParts(matrix.columns, matrix.rows)) {
+      int64_t begin = 0;
+      for (const TilePart &part : parts) {
+        writeTransposed(*device, stream, memory + begin * size, part,
+                        reinterpret_cast<const char *>(data.data()), matrix);
+        begin += part.count();
+      }
+      EXPECT_TRUE(download(memory, matrix.bytes()) ==
+                  pack(transposed, parts, size));
+    }
+  }
+}
 
-    for (const Elements &part : parts)
-      writeTransposed(*device, stream,
-                      memory + part.begin * matrix.elementBytes, part,
-                      reinterpret_cast<const char *>(data.data()), matrix);
-    EXPECT_TRUE(download(memory, matrix.bytes()) == transpose(data, matrix));
+TEST_P(Memory, Runs) {
+  for (const Matrix &matrix : {matrices[1], matrices[4], matrices[5]}) {
+    int64_t size = matrix.elementBytes;
+    DevicePointer memory = allocate(matrix.bytes() + 1);
+    Bytes data = randomBytes(matrix.bytes(), 2);
+    for (const auto &parts : cutInParts(matrix.rows, matrix.columns)) {
+      Bytes packed = pack(data, parts, size), together(matrix.bytes());
+      int64_t begin = 0;
+      for (const TilePart &part : parts) {
+        copyRunsIn(*device, stream, memory + begin, part.inBytes(size),
+                   reinterpret_cast<const char *>(data.data()));
+        placeRuns(reinterpret_cast<const char *>(packed.data()) + begin,
+                  part.inBytes(size), reinterpret_cast<char *>(together.data()),
+                  /*origin=*/0);
+        begin += part.count() * size;
+      }
+      device->synchronize(stream);
+      EXPECT_TRUE(download(memory, matrix.bytes()) == packed);
+      EXPECT_TRUE(together == data);
+    }
   }
 }
 
