@@ -9,8 +9,9 @@
 //   all-reduce      2E - |chunk p| - |chunk p+1|
 //   broadcast       E, and the last member nothing
 //   all-to-all      E - |chunk p|, one chunk to each other member
-// An all-reduce is of sums or of maxima. The first three are (n-1)/n·E, (n-1)/n·E and 2(n-1)/n·E if n divides E. Empty
-// chunks are not sent. With n = 1 nothing is sent.
+// An all-reduce is of sums or of maxima. The first three are (n-1)/n·E,
+// (n-1)/n·E and 2(n-1)/n·E if n divides E. Empty chunks are not sent. With n =
+// 1 nothing is sent.
 //
 //===----------------------------------------------------------------------===//
 
