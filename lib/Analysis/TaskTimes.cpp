@@ -55,10 +55,10 @@ public:
       : clock(clock), prefetches(prefetches) {}
 
   void start(CollectiveOpInterface op) {
-    bool gathers = op.getKind() == geometry::Collective::AllGather;
+    bool isPrefetched = prefetches && gathersParameters(op);
     inFlight[op] = started++;
     clock.start(describeCollective(op),
-                gathers && prefetches ? lastGather : clock.now());
+                isPrefetched ? lastGather : clock.now());
   }
 
   /// Waits for what `op` reads.
@@ -70,12 +70,18 @@ public:
         continue;
       clock.wait(found->second);
       inFlight.erase(found);
-      if (isa<AllGatherOp>(read))
+      if (gathersParameters(read))
         lastGather = clock.now();
     }
   }
 
 private:
+  static bool gathersParameters(Operation *op) {
+    auto gather = dyn_cast<AllGatherOp>(op);
+    return gather && isOfBucket(describeCollective(gather),
+                                op->getParentOfType<ModuleOp>());
+  }
+
   RunClock &clock;
   const bool prefetches;
   size_t started = 0;

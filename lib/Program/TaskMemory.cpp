@@ -127,8 +127,10 @@ private:
   LogicalResult verify(BeginOp op);
   LogicalResult verify(FinishOp op);
   LogicalResult verify(ReleaseOp op);
-  LogicalResult overwrite(BeginOp op, const ByteRange &range);
-  LogicalResult checkIsFree(Operation *op, const ByteRange &range);
+  LogicalResult overwrite(Operation *op, const ByteRange &range);
+  LogicalResult loseOverwritten(BeginOp op, const ByteRange &range);
+  LogicalResult checkIsFree(Operation *op, const ByteRange &range,
+                            bool isRead = false);
   TaskShards::Source getSource(const ByteRange &range);
   LogicalResult verifyArguments();
   InFlightDiagnostic refuse(Operation *op, const char *verb, int64_t begin,
@@ -145,9 +147,16 @@ private:
   /// the task begins.
   DenseSet<Value> given;
   /// Collectives in flight and their memory, by number, and the next number.
+  /// The first range is what a collective reads.
   struct InFlight {
     BeginOp begin;
     SmallVector<ByteRange, 3> ranges;
+
+    /// A reduce-scatter overwrites what it reads.
+    bool overwrites() {
+      return begin.getCollective().getKind() ==
+             ::ppopt::geometry::Collective::ReduceScatter;
+    }
   };
   std::map<int64_t, InFlight> inFlight;
   int64_t next = 0;
@@ -244,10 +253,13 @@ FailureOr<ByteRange> TaskMemory::getRange(GemmOp op, Value buffer,
   return range;
 }
 
-/// Checks that no collective in flight has a byte of the range.
-LogicalResult TaskMemory::checkIsFree(Operation *op, const ByteRange &range) {
+/// Checks that no collective in flight has a byte of the range. What it only
+/// reads, others may read.
+LogicalResult TaskMemory::checkIsFree(Operation *op, const ByteRange &range,
+                                      bool isRead) {
   for (auto &[number, each] : inFlight)
-    for (const ByteRange &taken : each.ranges) {
+    for (const ByteRange &taken :
+         ArrayRef(each.ranges).drop_front(isRead && !each.overwrites())) {
       if (!taken.overlaps(range))
         continue;
       InFlightDiagnostic diag =
@@ -262,7 +274,7 @@ LogicalResult TaskMemory::checkIsFree(Operation *op, const ByteRange &range) {
 
 LogicalResult TaskMemory::read(Operation *op, const ByteRange &range,
                                const char *verb) {
-  if (failed(checkIsFree(op, range)))
+  if (failed(checkIsFree(op, range, /*isRead=*/true)))
     return failure();
   WrittenBytes &memory = getMemory(range);
   if (!range.isTemporary() && memory.isEmpty())
@@ -323,6 +335,14 @@ LogicalResult TaskMemory::write(Operation *op, const ByteRange &range) {
   return result;
 }
 
+/// A value in place of one that the op has read.
+LogicalResult TaskMemory::overwrite(Operation *op, const ByteRange &range) {
+  if (failed(checkIsFree(op, range)))
+    return failure();
+  getMemory(range).write(range, op);
+  return success();
+}
+
 LogicalResult TaskMemory::checkApart(Operation *op, const ByteRange &written,
                                      const ByteRange &other) {
   if (!written.overlaps(other))
@@ -372,9 +392,7 @@ LogicalResult TaskMemory::verify(LaunchOp op) {
     for (const ByteRange &other : ArrayRef(outs).take_front(i))
       if (failed(checkApart(op, out, other)))
         return failure();
-    if (inplace >= 0)
-      getMemory(out).write(out, op);
-    else if (failed(write(op, out)))
+    if (failed(inplace >= 0 ? overwrite(op, out) : write(op, out)))
       return failure();
   }
   return success();
@@ -403,10 +421,7 @@ LogicalResult TaskMemory::verify(GemmOp op) {
   }
   if (!op.getAccumulate())
     return write(op, *c);
-  if (failed(read(op, *c)))
-    return failure();
-  getMemory(*c).write(*c, op);
-  return success();
+  return success(succeeded(read(op, *c)) && succeeded(overwrite(op, *c)));
 }
 
 /// What a collective works on is its own until it is waited for.
@@ -431,14 +446,13 @@ LogicalResult TaskMemory::verify(BeginOp op) {
       return failure();
     started.ranges.push_back(*out);
   }
+  bool overwrites = started.overwrites();
   inFlight[op.getNumber()] = std::move(started);
-  bool overwrites = op.getCollective().getKind() ==
-                    ::ppopt::geometry::Collective::ReduceScatter;
-  return overwrites ? overwrite(op, *in) : success();
+  return overwrites ? loseOverwritten(op, *in) : success();
 }
 
 /// Checks that what a reduce-scatter overwrites is a value of this task.
-LogicalResult TaskMemory::overwrite(BeginOp op, const ByteRange &range) {
+LogicalResult TaskMemory::loseOverwritten(BeginOp op, const ByteRange &range) {
   LogicalResult result = success();
   WrittenBytes &memory = getMemory(range);
   memory.visit(range.begin, range.end,
@@ -465,7 +479,8 @@ LogicalResult TaskMemory::verify(FinishOp op) {
 
 LogicalResult TaskMemory::verify(ReleaseOp op) {
   auto range = getRange(op, op.getBuffer());
-  if (failed(range) || failed(read(op, *range, "releases")))
+  if (failed(range) || failed(read(op, *range, "releases")) ||
+      failed(checkIsFree(op, *range)))
     return failure();
   getMemory(*range).lose(*range, op, "were released");
   return success();

@@ -64,7 +64,7 @@ LogicalResult verifyBegin(BeginOp begin) {
            << getBytes(begin.getOuts()[0].getType()) << ", and the signature's "
            << collective << " over " << ranks << " ranks from " << in << " to "
            << out;
-  if (kind != geometry::Collective::AllReduce)
+  if (!geometry::hasScratch(kind))
     return success();
   int64_t scratch = geometry::scratchElements(kind, elements, ranks) * element;
   if (getBytes(begin.getOuts()[1].getType()) < scratch)

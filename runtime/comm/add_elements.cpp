@@ -42,6 +42,12 @@ inline BFloat16 add(BFloat16 a, BFloat16 b) {
   return narrow(widen(a) + widen(b));
 }
 
+/// A NaN is larger than any number.
+template <typename T> bool isLarger(T a, T b) { return a > b || a != a; }
+template <> bool isLarger(BFloat16 a, BFloat16 b) {
+  return isLarger(widen(a), widen(b));
+}
+
 template <typename T>
 [[gnu::always_inline]] inline void addLoop(void *sum, const void *other,
                                            int64_t elements) {
@@ -99,6 +105,30 @@ AddFunction chooseAddFunction() {
 }
 
 } // namespace
+
+template <typename T>
+static void maxLoop(void *most, const void *other, int64_t elements) {
+  T *__restrict a = static_cast<T *>(most);
+  const T *__restrict b = static_cast<const T *>(other);
+  for (int64_t i = 0; i < elements; ++i)
+    a[i] = isLarger(b[i], a[i]) ? b[i] : a[i];
+}
+
+void takeMaxima(void *most, const void *other, int64_t elements,
+                ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+    return maxLoop<float>(most, other, elements);
+  case ElementType::F64:
+    return maxLoop<double>(most, other, elements);
+  case ElementType::BF16:
+    return maxLoop<BFloat16>(most, other, elements);
+  case ElementType::I32:
+    return maxLoop<int32_t>(most, other, elements);
+  case ElementType::I64:
+    return maxLoop<int64_t>(most, other, elements);
+  }
+}
 
 void addElements(void *sum, const void *other, int64_t elements,
                  ElementType type) {

@@ -16,6 +16,11 @@ namespace ppopt::comm {
 void addElements(void *sum, const void *other, int64_t elements,
                  ElementType type);
 
+/// Computes most[i] = max(most[i], other[i]) like addElements(). Integers are
+/// signed. NaN if one of them is NaN.
+void takeMaxima(void *most, const void *other, int64_t elements,
+                ElementType type);
+
 } // namespace ppopt::comm
 
 #endif // PPOPT_COMM_ADD_ELEMENTS_H

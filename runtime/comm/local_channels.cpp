@@ -40,6 +40,12 @@ private:
 /// Returns whether every member ends with every chunk.
 bool spreads(Collective kind) { return kind != Collective::ReduceScatter; }
 
+/// Returns whether places of one process make it: what tasks alone start needs
+/// several threads.
+bool isMade(Collective kind) {
+  return kind != Collective::AllToAll && kind != Collective::AllReduceMax;
+}
+
 /// Runs a collective on the buffers of its members, in their order. All chunks
 /// of an all-reduce are summed on the first member.
 void run(const CollectiveSpec &call, const std::vector<char *> &data) {
@@ -134,6 +140,8 @@ int LocalChannels::define(const CollectiveSpec &spec, const Members &group) {
   };
   if (spec.elements < 0)
     refuse("it has " + std::to_string(spec.elements) + " elements");
+  if (!isMade(spec.kind))
+    refuse(std::string("places of one process have no ") + nounOf(spec.kind));
   if (group.position < 0 || group.position >= group.size())
     refuse("a group of " + std::to_string(group.size()) + " has no member " +
            std::to_string(group.position));

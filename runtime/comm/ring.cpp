@@ -5,6 +5,7 @@
 #include "comm/add_elements.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 namespace ppopt::comm {
@@ -76,6 +77,30 @@ static std::optional<int64_t> findPassedChunk(int64_t round, int from, int n) {
   return sends ? std::optional(chunk) : std::nullopt;
 }
 
+// In round s of an all-to-all of an odd number of members, those at p and at
+// s - p exchange chunks: each overwrites what it has just sent. The one that is
+// its own partner rests, or is the partner of one more member.
+
+int Ring::partner(int64_t transfer) const {
+  int n = call.group->size(), position = call.group->position;
+  int odd = n - 1 + n % 2;
+  int64_t round = transfer / lanes;
+  if (position == odd)
+    return wrap(round * ((odd + 1) / 2), odd);
+  int other = wrap(round - position, odd);
+  return other == position && odd < n ? odd : other;
+}
+
+int Ring::sender(int64_t transfer) const {
+  return isExchanged() ? partner(transfer)
+                       : wrap(call.group->position - 1, call.group->size());
+}
+
+int Ring::receiver(int64_t transfer) const {
+  return isExchanged() ? partner(transfer)
+                       : wrap(call.group->position + 1, call.group->size());
+}
+
 // Round s of reduce-scatter sends the sum of chunk p-1-s and receives that of
 // chunk p-2-s; the last chunk received is chunk p. Round s of all-gather sends
 // chunk p-s and receives chunk p-1-s.
@@ -83,6 +108,8 @@ static std::optional<int64_t> findPassedChunk(int64_t round, int from, int n) {
 Ring::Piece Ring::sentPiece(int64_t transfer) const {
   int lane = static_cast<int>(transfer % lanes);
   int64_t round = transfer / lanes;
+  if (isExchanged())
+    return receivedPiece(transfer);
   if (call.kind == Collective::Broadcast) {
     auto chunk =
         findPassedChunk(round, call.group->position, call.group->size());
@@ -96,6 +123,10 @@ Ring::Piece Ring::sentPiece(int64_t transfer) const {
 Ring::Piece Ring::receivedPiece(int64_t transfer) const {
   int lane = static_cast<int>(transfer % lanes);
   int64_t round = transfer / lanes;
+  if (isExchanged()) {
+    int peer = partner(transfer);
+    return peer == call.group->position ? Piece{nullptr, 0} : piece(peer, lane);
+  }
   if (call.kind == Collective::Broadcast) {
     auto chunk =
         findPassedChunk(round, call.group->position - 1, call.group->size());
@@ -113,25 +144,39 @@ Ring::Piece Ring::receivedPiece(int64_t transfer) const {
 // long before, because the lane's reduce-scatter transfers are done.
 void Ring::post(int64_t transfer) {
   const Members &group = *call.group;
-  int n = group.size();
   int lane = static_cast<int>(transfer % lanes);
   int64_t elementBytes = static_cast<int64_t>(sizeOf(call.type));
 
   Piece in = receivedPiece(transfer);
   if (in.elements > 0) {
-    void *into = isReduced(transfer) ? static_cast<char *>(call.scratch) +
-                                           lane * laneElements * elementBytes
-                                     : in.data;
+    void *into = usesScratch(transfer) ? static_cast<char *>(call.scratch) +
+                                             lane * laneElements * elementBytes
+                                       : in.data;
     receives[lane] =
         transport.irecv(into, in.elements * elementBytes,
-                        group.ranks[wrap(group.position - 1, n)], call.channel);
+                        group.ranks[sender(transfer)], call.channel);
   }
   Piece out = sentPiece(transfer);
   if (out.elements > 0)
     sends[lane] =
         transport.isend(out.data, out.elements * elementBytes,
-                        group.ranks[wrap(group.position + 1, n)], call.channel);
+                        group.ranks[receiver(transfer)], call.channel);
   unposted -= out.elements * elementBytes;
+}
+
+/// Adds what has arrived, or puts it in place of what was sent.
+void Ring::takeFromScratch(int64_t transfer) {
+  int64_t lane = transfer % lanes;
+  auto size = static_cast<int64_t>(sizeOf(call.type));
+  Piece to = receivedPiece(transfer);
+  const char *arrived =
+      static_cast<char *>(call.scratch) + lane * laneElements * size;
+  if (call.kind == Collective::AllReduceMax)
+    takeMaxima(to.data, arrived, to.elements, call.type);
+  else if (!isExchanged())
+    addElements(to.data, arrived, to.elements, call.type);
+  else if (to.elements > 0)
+    std::memcpy(to.data, arrived, static_cast<size_t>(to.elements * size));
 }
 
 bool Ring::progress() {
@@ -139,14 +184,8 @@ bool Ring::progress() {
     int lane = static_cast<int>(finished % lanes);
     if (!transport.test(receives[lane]) || !transport.test(sends[lane]))
       return false;
-    if (isReduced(finished)) {
-      Piece sum = receivedPiece(finished);
-      addElements(sum.data,
-                  static_cast<char *>(call.scratch) +
-                      lane * laneElements *
-                          static_cast<int64_t>(sizeOf(call.type)),
-                  sum.elements, call.type);
-    }
+    if (usesScratch(finished))
+      takeFromScratch(finished);
     int64_t next = finished + lanes;
     ++finished;
     if (next < transfers)
@@ -158,7 +197,7 @@ bool Ring::progress() {
 int Ring::waitsFor() const {
   const Members &group = *call.group;
   bool lacksData = receives[static_cast<size_t>(finished % lanes)].pending();
-  return group.ranks[wrap(group.position + (lacksData ? -1 : 1), group.size())];
+  return group.ranks[lacksData ? sender(finished) : receiver(finished)];
 }
 
 void Ring::wait() {

@@ -1,7 +1,8 @@
 //===- ring.h - Ring collectives over point to point ----------------------===//
 //
-// Reduce-scatter, all-gather, and all-reduce (both in sequence), in place, over
-// any group of ranks, as non-blocking state machines.
+// Reduce-scatter, all-gather, and all-reduce (both in sequence), and the
+// exchange of chunks by pairs (all-to-all), in place, over any group of ranks,
+// as non-blocking state machines.
 //
 // geometry/collective.h defines the chunks and what each member sends. Chunk i
 // is summed in the order of members i+1, i+2, …, i (mod n). Each member adds
@@ -81,6 +82,17 @@ private:
   Piece sentPiece(int64_t transfer) const;
   Piece receivedPiece(int64_t transfer) const;
   bool isReduced(int64_t transfer) const { return transfer < reduceTransfers; }
+  bool isExchanged() const {
+    return call.kind == geometry::Collective::AllToAll;
+  }
+  /// Returns whether what is received goes to scratch memory first.
+  bool usesScratch(int64_t transfer) const {
+    return isReduced(transfer) || isExchanged();
+  }
+  int partner(int64_t transfer) const;
+  int sender(int64_t transfer) const;
+  int receiver(int64_t transfer) const;
+  void takeFromScratch(int64_t transfer);
   void post(int64_t transfer);
 
   Transport &transport;

@@ -188,7 +188,7 @@ int DeviceCommunicator::add(Operation operation) {
 int DeviceCommunicator::define(const CollectivePart &spec) {
   geometry::Members members = mesh.members(spec.group, transport.rank());
   int64_t n = members.size();
-  if (spec.kind != Collective::AllReduce && spec.elements % n != 0)
+  if (!geometry::isAllReduce(spec.kind) && spec.elements % n != 0)
     throw std::invalid_argument(
         "collective '" + spec.name + "' has " + std::to_string(spec.elements) +
         " elements, which " + std::to_string(n) + " ranks do not divide");

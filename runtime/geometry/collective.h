@@ -8,8 +8,10 @@
 //   all-gather      E - |chunk p+1|
 //   all-reduce      2E - |chunk p| - |chunk p+1|
 //   broadcast       E, and the last member nothing
-// The first three are (n-1)/n·E, (n-1)/n·E and 2(n-1)/n·E if n divides E. Empty
-// chunks are not sent. With n = 1 nothing is sent.
+//   all-to-all      E - |chunk p|, one chunk to each other member
+// An all-reduce is of sums or of maxima. The first three are (n-1)/n·E,
+// (n-1)/n·E and 2(n-1)/n·E if n divides E. Empty chunks are not sent. With n =
+// 1 nothing is sent.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,7 +63,7 @@ constexpr std::optional<Collective> parseCollective(std::string_view word) {
   return std::nullopt;
 }
 
-/// Returns whether members add what they receive.
+/// Returns whether members add what they receive, or take the larger.
 constexpr bool reduces(Collective kind) {
   constexpr bool adds[] = {
 #define COLLECTIVE(NAME, WORD, NOUN, REDUCES) REDUCES,
@@ -69,9 +71,21 @@ constexpr bool reduces(Collective kind) {
   };
   return adds[static_cast<int>(kind)];
 }
+constexpr bool isAllReduce(Collective kind) {
+  return kind == Collective::AllReduce || kind == Collective::AllReduceMax;
+}
 /// Returns whether chunks go round from the members that own them.
 constexpr bool gathers(Collective kind) {
-  return kind == Collective::AllReduce || kind == Collective::AllGather;
+  return isAllReduce(kind) || kind == Collective::AllGather;
+}
+/// Returns whether a member needs scratch memory beside its result: a
+/// reduce-scatter uses the result's.
+constexpr bool hasScratch(Collective kind) {
+  return isAllReduce(kind) || kind == Collective::AllToAll;
+}
+/// Returns whether what a member gives, or what it gets, is one chunk.
+constexpr bool isOfOneChunk(Collective kind) {
+  return kind == Collective::AllGather || kind == Collective::ReduceScatter;
 }
 
 /// Returns the first element of chunk `i` of n; `i` = n gives `elements`.
@@ -90,10 +104,11 @@ constexpr int64_t largestChunk(int64_t elements, int64_t n) {
 }
 
 /// Returns the elements of scratch memory that a member needs: one chunk if the
-/// collective adds what it receives.
+/// collective adds what it receives, or exchanges chunks.
 constexpr int64_t scratchElements(Collective kind, int64_t elements,
                                   int64_t n) {
-  return n > 1 && reduces(kind) ? largestChunk(elements, n) : 0;
+  bool needsChunk = reduces(kind) || kind == Collective::AllToAll;
+  return n > 1 && needsChunk ? largestChunk(elements, n) : 0;
 }
 
 /// Returns the elements that the member at `position` sends.
@@ -104,7 +119,7 @@ constexpr int64_t elementsSent(Collective kind, int64_t elements, int64_t n,
   if (kind == Collective::Broadcast)
     return position + 1 < n ? elements : 0;
   int64_t sent = 0;
-  if (reduces(kind))
+  if (reduces(kind) || kind == Collective::AllToAll)
     sent += elements - chunkSize(elements, n, position);
   if (gathers(kind))
     sent += elements - chunkSize(elements, n, (position + 1) % n);
@@ -116,6 +131,8 @@ constexpr int64_t elementsSent(Collective kind, int64_t elements, int64_t n,
 constexpr int64_t rounds(Collective kind, int64_t n) {
   if (kind == Collective::Broadcast)
     return 2 * (n - 1);
+  if (kind == Collective::AllToAll)
+    return n > 1 ? n - 1 + n % 2 : 0;
   return (reduces(kind) + gathers(kind)) * (n - 1);
 }
 

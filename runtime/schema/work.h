@@ -216,7 +216,9 @@ struct TaskCollective {
     f("op", self.op,
       "an `all_gather` makes the whole buffer of the ranks' chunks, a "
       "`reduce_scatter` a chunk of the sum of their buffers, an `all_reduce` "
-      "all of the sum. A task has no others");
+      "all of the sum, an `all_reduce_max` the maximum; an `all_to_all` puts "
+      "chunk p of each member's buffer together on member p. A task has no "
+      "others");
     f("axes", self.axes,
       "its group: the ranks of the place that differ in these axes only");
     f("channel", self.channel,
@@ -225,7 +227,7 @@ struct TaskCollective {
       Limits{0, INT32_MAX});
     f("elements", self.elements,
       "of the whole buffer. Member p of n has chunk p, of E/n elements: an "
-      "`all_gather` and a `reduce_scatter` have no remainder",
+      "`all_gather`, a `reduce_scatter` and an `all_to_all` have no remainder",
       atLeast(1));
     f("type", self.type, "of its elements", ofSums);
   }

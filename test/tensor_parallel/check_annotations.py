@@ -38,8 +38,13 @@ NAMES = ("seed40012", "seed40029", "seed40040", "seed40047", "seed40073", "seed4
          "seed40190", "seed40218", "seed40245", "seed40322", "seed53134")
 
 # What a plan may be refused for. All else is a finding.
-REFUSALS = (re.compile(r"this needs (an all-gather|a reduce-scatter|an all-to-all|a slice|a maximum over ranks), and tasks have all-reduces only"),
+REFUSALS = (re.compile(r": no collective makes (terms of a sum of a value's parts|a partial maximum|these parts of those: they overlap); annotate"),
+            re.compile(r": on the way a rank would have \d+ bytes of it, more than before and after; annotate"),
+            re.compile(r": tp=\d+ does not divide what it does along dimension \d+; tp=.* would cut it"),
             re.compile("cut rows of a table are not compiled yet"), re.compile("no op is on place"), re.compile("can't be cut for --mesh"))
+
+# What a mutation says of a program that has not what it changes.
+NOTHING_TO_CHANGE = " to change"
 
 # A mutation, a model and a seed of draws that show it.
 MUTATED = (("norm-counts-copies", "seed40040"), ("partial-gradient-scaled", "seed40073"))
@@ -128,6 +133,9 @@ class Models:
                 expect_close("losses and norms", self.train(stem, flags, inputs, mutation), expected, TOLERANCE)
             except Mismatch as mismatch:
                 raise Mismatch(f"{stem}.mlir, {' '.join(flags)}: {mismatch}") from mismatch
+            except AssertionError as error:
+                if mutation is None or NOTHING_TO_CHANGE not in str(error):
+                    raise
 
     def check_mutated(self, mutation, name):
         try:

@@ -5,6 +5,7 @@ columns and rows and whose attention is cut by heads. Initial values and dropout
 All runs clip, poison memory and check what the compiler predicted. By hand: check_tensor_parallel.py --filter 'f64.*tp=3', --keep DIR.
 """
 import argparse
+import collections
 import functools
 import itertools
 import os
@@ -44,7 +45,8 @@ MODELS = {"gpt": [],
           "untied": ["--untied"],
           "dropout": ["--dropout", "0.1"],
           "bare": ["--untied"],
-          "scaled": None}
+          "scaled": None,
+          "reshards": None}
 
 #       model      mesh                 further flags of the compiler
 PLANS = [("gpt", "tp=2", []),
@@ -65,7 +67,24 @@ PLANS = [("gpt", "tp=2", []),
          ("scaled", "tp=2,dp=2", ["--zero", "1"]),
          ("scaled", "dp=2,tp=2", ["--zero", "2", "--microbatches", "2"]),
          ("scaled", "fsdp=2,tp=3", ["--zero", "3", "--bucket-bytes", "200"])]
+# Of these, f64 alone shows a wrong reshard.
+RESHARDED = [("tp=2", []),
+             ("tp=3", ["--recompute", "layer"]),
+             ("tp=4", ["--microbatches", "2"]),
+             ("dp=2,tp=2", ["--zero", "1"]),
+             ("fsdp=2,tp=2", ["--zero", "3", "--bucket-bytes", "200"]),
+             ("tp=2,pp=2", []),
+             ("tp=2,pp=2", ["--schedule", "zb-v", "--microbatches", "4"]),
+             ("dp=2,tp=2,pp=2", ["--zero", "2", "--microbatches", "4"])]
 MOST_PROCESSES = 4
+
+# Elements of what one microbatch of Inputs/reshards.mlir reshards, by task and collective: rows x columns of activations, columns x columns of weights, of
+# which a rank has its part, and the rows of a softmax. One layer is wide.
+ROWS, COLUMNS, WIDE = 8, 12, 24
+EXCHANGED = [("s0_F", "all_gather", ROWS * WIDE, 1), ("s0_F", "all_reduce_max", ROWS, 1), ("s0_F", "all_reduce", ROWS, 1),
+             ("s0_F", "all_reduce", ROWS * COLUMNS, 2), ("s0_F", "all_to_all", COLUMNS * COLUMNS, 1), ("s0_B", "all_reduce", ROWS * COLUMNS, 1),
+             ("s0_B", "all_reduce", ROWS, 1), ("s0_B", "all_gather", ROWS * COLUMNS, 3), ("s0_B", "all_to_all", COLUMNS * COLUMNS, 1),
+             ("s0_B", "all_to_all", WIDE * COLUMNS, 1), ("s0_B", "reduce_scatter", ROWS * WIDE, 1)]
 
 # Mutations (support/mutations.py), all without a verifier that could see them.
 MUTATED = ["bias-in-each-part", "partial-gradient-scaled", "norm-counts-copies"]
@@ -155,6 +174,24 @@ def check_bytes(programs, ranks):
     assert program["places"][0]["predicted"]["bytes_sent"] == LAYERS * 8 * (ranks - 1) * activation // ranks + norm
 
 
+def check_reshards(programs, ranks, recompute):
+    """Each reshard is made once, whatever is computed again. A rank has 1/n of what it exchanges, and sends (n-1)/n of what it has, twice of a sum or a
+    maximum."""
+    program = programs.compile("reshards", "f64", ["--mesh", f"tp={ranks}", "--recompute", recompute], use="bytes").program
+    made, sent = collections.Counter(), 0
+    for each in program["collectives"]:
+        task = program["tasks"][each["task"]]["name"]
+        if task != "s0_L":  # of evaluations
+            made[task, each["op"], each["elements"]] += 1
+        assert re.search(r"at \S+\.mlir:\d+:\d+$", each["name"]), each
+    wanted = {(task, op, elements // ranks if op == "all_to_all" else elements): count for task, op, elements, count in EXCHANGED}
+    assert made == wanted, made
+    for (_, op, elements), count in wanted.items():
+        sent += count * (2 if op.startswith("all_reduce") else 1) * (ranks - 1) * elements * 8 // ranks
+    norm = 2 * (ranks - 1) * 8  # one class of buckets
+    assert program["places"][0]["predicted"]["bytes_sent"] == sent + norm, (program["places"][0]["predicted"], sent, norm)
+
+
 def check_plan_lists(programs):
     text = checked([programs.ppopt, "plan", programs.models["gpt", "f32"], "--mesh", "tp=2"]).stdout
     rows = re.findall(r"^  (s0_\w) +sum over tp +(.*) x (\d+)  hidden .*, exposed .*  (pp\.\w+) at \S+:\d+:\d+$", text, re.M)
@@ -183,6 +220,10 @@ def main():
         programs = Programs(harness.ppopt, directory)
         cases = [(" ".join([dtype, name, mesh, *flags]), functools.partial(check_plan, programs, name, dtype, mesh, flags))
                  for dtype in TOLERANCES for name, mesh, flags in PLANS]
+        cases += [(" ".join(["f64 reshards", mesh, *flags]), functools.partial(check_plan, programs, "reshards", "f64", mesh, flags))
+                  for mesh, flags in RESHARDED]
+        cases += [(f"reshards of tp={ranks}, --recompute {word}", functools.partial(check_reshards, programs, ranks, word))
+                  for ranks, word in ((2, "none"), (4, "layer"))]
         cases += [(f"bytes of tp={ranks}", functools.partial(check_bytes, programs, ranks)) for ranks in (2, 4)]
         cases += [("plan lists all-reduces", functools.partial(check_plan_lists, programs))]
         cases += [(f"mutation {mutation}", functools.partial(check_seen, programs, mutation)) for mutation in MUTATED]

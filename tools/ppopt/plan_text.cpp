@@ -380,8 +380,8 @@ static void printReshards(const PlanReport &report, raw_ostream &out) {
     if (each.isOfBucket)
       return;
     auto found = find_if(rows, [&](const Row &row) {
-      return row.first.task == each.task && row.first.name == each.name &&
-             row.first.bytes == each.bytes;
+      return row.first.task == each.task && row.first.kind == each.kind &&
+             row.first.name == each.name && row.first.bytes == each.bytes;
     });
     if (found == rows.end())
       found = rows.insert(rows.end(), {each});
@@ -394,12 +394,12 @@ static void printReshards(const PlanReport &report, raw_ostream &out) {
     return;
   out << "\ncollectives of each microbatch\n";
   for (const Row &row : rows)
-    out << formatv("  {0,-6} {1} over {2}  {3,9} x {4}  hidden {5}, exposed "
-                   "{6}  {7}\n",
-                   row.first.task, row.first.kind, row.first.group,
-                   spellByteAmount(row.first.bytes), row.count,
-                   spellTime(row.hidden), spellTime(row.exposed),
-                   row.first.value);
+    out << formatv(
+        "  {0,-6} {1,-24}  {2,9} x {3}  hidden {4}, exposed "
+        "{5}  {6}\n",
+        row.first.task, row.first.kind + (" over " + row.first.group),
+        spellByteAmount(row.first.bytes), row.count, spellTime(row.hidden),
+        spellTime(row.exposed), row.first.value);
   out << (report.places.size() == 1 ? "  a rank sends "
                                     : "  one rank of each place, together, "
                                       "sends ")

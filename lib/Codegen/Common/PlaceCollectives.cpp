@@ -57,6 +57,7 @@ private:
   };
 
   void setEarliest(CollectiveOpInterface op);
+  bool isOfBucket(CollectiveOpInterface op) const;
   void split(CollectiveOpInterface op, Operation *reader);
   void number();
 
@@ -90,6 +91,21 @@ Operation *findLastReader(Value value) {
       last = reader;
   }
   return last;
+}
+
+/// Returns whether an op gathers parameters, perhaps converted: what it reads
+/// is known when the task begins.
+bool CollectivePlacer::isOfBucket(CollectiveOpInterface op) const {
+  auto isChunk = [&](Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument &&
+           TaskOp(task).getArgRole(argument.getArgNumber()).getKind() ==
+               RoleKind::ParamRange;
+  };
+  Operation *def = op.getX().getDefiningOp();
+  return def ? def->getNumOperands() > 0 &&
+                   llvm::all_of(def->getOperands(), isChunk)
+             : isChunk(op.getX());
 }
 
 /// Sets the insertion point to where a gather may begin: after the wait of the
@@ -133,7 +149,7 @@ void CollectivePlacer::split(CollectiveOpInterface op, Operation *reader) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   SmallVector<Type> types = {type};
   int64_t ranks = plan.getGeometry().size(op.getGroup().getGeometry());
-  if (op.getKind() == geometry::Collective::AllReduce)
+  if (geometry::hasScratch(op.getKind()))
     types.push_back(RankedTensorType::get(
         {geometry::scratchElements(op.getKind(), type.getNumElements(), ranks)},
         type.getElementType()));
@@ -147,7 +163,7 @@ void CollectivePlacer::split(CollectiveOpInterface op, Operation *reader) {
   auto finish = FinishOp::create(builder, loc, type, /*number=*/0, held);
   op->getResult(0).replaceAllUsesWith(finish.getResult());
   begun.push_back({begin, finish, describeCollective(op)});
-  if (op.getKind() == geometry::Collective::AllGather)
+  if (op.getKind() == geometry::Collective::AllGather && isOfBucket(op))
     gathers.push_back({getBytes(type), begin, finish});
   op->erase();
 }
@@ -182,7 +198,7 @@ void CollectivePlacer::run() {
     return a.second->isBeforeInBlock(b.second);
   });
   for (auto [op, reader] : ops) {
-    if (op.getKind() == geometry::Collective::AllGather)
+    if (op.getKind() == geometry::Collective::AllGather && isOfBucket(op))
       setEarliest(op);
     else
       builder.setInsertionPoint(op);

@@ -126,6 +126,16 @@ PP_ELEMENT(IotaOp) {
   return b.make<arith::SIToFPOp>(compute, integer);
 }
 
+PP_ELEMENT(OwnPartOp) {
+  if (failed(requireKey(*this, getKey())))
+    return Value();
+  ElementBuilder b(builder, getLoc());
+  SmallVector<Value> at(index);
+  at[getDim()] = b.make<arith::IndexCastOp>(builder.getIndexType(),
+                                            KeyReader(b, 1, read).get(getAt()));
+  return read(0, at);
+}
+
 //===----------------------------------------------------------------------===//
 // Rows and batches of an evaluation
 //===----------------------------------------------------------------------===//

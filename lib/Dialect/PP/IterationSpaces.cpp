@@ -161,6 +161,22 @@ IterationSpace EvaluationShareOp::getIterationSpace() {
 }
 PP_LINEAR(EvaluationShareOp, 0)
 
+/// The parts of the operand are not to be cut: a rank reads any of them.
+IterationSpace OwnPartOp::getIterationSpace() {
+  SpaceBuilder builder;
+  SmallVector<unsigned> loops =
+      builder.addLoops(getShape(getResult()), LoopKind::Parallel);
+  SmallVector<unsigned> source = loops;
+  source[getDim()] =
+      builder.addLoop(getShape(getX())[getDim()], LoopKind::Replicate);
+  builder.addOperand(source);
+  if (Value key = getKey())
+    builder.addUniformOperand(getShape(key).size());
+  builder.addResult(loops);
+  return builder.take();
+}
+PP_LINEAR(OwnPartOp, 0)
+
 //===----------------------------------------------------------------------===//
 // Shape
 //===----------------------------------------------------------------------===//

@@ -81,6 +81,9 @@ bool MaskRowsOp::needsRandomKey() { return true; }
 void EvaluationShareOp::localize(const Localization &) {}
 bool EvaluationShareOp::needsRandomKey() { return true; }
 
+void OwnPartOp::localize(const Localization &) {}
+bool OwnPartOp::needsRandomKey() { return true; }
+
 /// A cut of columns needs no tile.
 void EmbeddingOp::localize(const Localization &localization) {
   setTileAttr(makeTileAlong(getContext(), 0, localization,

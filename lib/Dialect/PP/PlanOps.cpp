@@ -235,6 +235,11 @@ int64_t StartOp::getPlaceOfStart() {
 /// A start of a local schedule says of which place it is.
 LogicalResult ScheduleOp::verify() {
   for (auto start : getOps<StartOp>()) {
+    if (start.getKind() == ::ppopt::geometry::Collective::AllToAll ||
+        start.getKind() == ::ppopt::geometry::Collective::AllReduceMax)
+      return start.emitOpError("starts an ")
+             << ::ppopt::geometry::wordOf(start.getKind())
+             << ", which only tasks make of their values";
     if (start.getPlace().has_value() == isLocal())
       continue;
     return isLocal() ? start.emitOpError("must say on which place it is: the "

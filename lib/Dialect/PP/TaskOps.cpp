@@ -29,10 +29,18 @@ LogicalResult ReduceScatterOp::verify() {
   return verifyFlat(*this, getX(), getResult());
 }
 
-LogicalResult AllReduceOp::verify() {
-  if (getX().getType() != getResult().getType())
-    return emitOpError("has a result of another type than its operand");
+static LogicalResult verifySameType(Operation *op) {
+  if (op->getOperand(0).getType() != op->getResult(0).getType())
+    return op->emitOpError("has a result of another type than its operand");
   return success();
+}
+
+LogicalResult AllReduceOp::verify() { return verifySameType(*this); }
+LogicalResult AllReduceMaxOp::verify() { return verifySameType(*this); }
+
+LogicalResult AllToAllOp::verify() {
+  return success(succeeded(verifySameType(*this)) &&
+                 succeeded(verifyFlat(*this, getX(), getResult())));
 }
 
 LogicalResult JoinOp::verify() {
@@ -59,10 +67,8 @@ LogicalResult JoinOp::verify() {
 LogicalResult BeginOp::verify() {
   geometry::Collective kind = getCollective().getKind();
   if (kind == geometry::Collective::Broadcast)
-    return emitOpError("starts a broadcast; tasks have all_gather, "
-                       "reduce_scatter and all_reduce only");
-  // An all-reduce has scratch memory, too.
-  size_t wanted = kind == geometry::Collective::AllReduce ? 2 : 1;
+    return emitOpError("starts a broadcast, which tasks do not have");
+  size_t wanted = geometry::hasScratch(kind) ? 2 : 1;
   bool isOnBuffers = isa<MemRefType>(getX().getType());
   if (getOuts().size() == (isOnBuffers ? wanted : 0) &&
       getNumResults() == (isOnBuffers ? 0 : wanted))

@@ -150,6 +150,20 @@ LogicalResult MaskRowsOp::verify() {
   return verifyKeyAndTile(*this, getKey(), getTileAttr(), getType());
 }
 
+LogicalResult OwnPartOp::verify() {
+  int64_t dim = getDim();
+  if (dim < 0 || dim >= getType().getRank())
+    return emitOpError("dim ") << dim << " is not a dimension of " << getType();
+  SmallVector<int64_t> shape(getShape(getX()));
+  if (dim < int64_t(shape.size()))
+    shape[dim] = 1;
+  if (getType().getShape() != ArrayRef(shape))
+    return emitOpError("has a result of ")
+           << getType() << ", which is not one part of " << getX().getType()
+           << " along dimension " << dim;
+  return verifyKeyAndTile(*this, getKey(), {}, getType());
+}
+
 LogicalResult SelectOp::verify() {
   return verifySameElements(*this, getLhs(), getRhs());
 }

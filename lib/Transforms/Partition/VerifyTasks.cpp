@@ -297,8 +297,12 @@ LogicalResult TaskChecker::checkGroup(CollectiveOpInterface op, int64_t place) {
     return cast<ShapedType>(value.getType()).getNumElements();
   };
   int64_t from = sizeOf(op.getX()), to = sizeOf(op->getResult(0));
-  bool hasChunks = op.getKind() != ppopt::geometry::Collective::AllReduce;
-  if (hasChunks && std::max(from, to) != ranks * std::min(from, to))
+  if (op.getKind() == ppopt::geometry::Collective::AllToAll &&
+      from % ranks != 0)
+    return op->emitOpError("exchanges ")
+           << from << " elements, which " << ranks << " ranks do not divide";
+  if (ppopt::geometry::isOfOneChunk(op.getKind()) &&
+      std::max(from, to) != ranks * std::min(from, to))
     return op->emitOpError("has chunks of ")
            << std::min(from, to) << " of " << std::max(from, to)
            << " elements, and the group " << ranks << " ranks";

@@ -123,11 +123,9 @@ public:
 private:
   void localize();
   Localization getLocalization(Operation *op) const;
-  Value getKey();
 
   func::FuncOp entry;
   const ShardingTable &table;
-  Value key;
 };
 
 } // namespace
@@ -144,18 +142,17 @@ Localization OpLocalizer::getLocalization(Operation *op) const {
   return local;
 }
 
-/// Returns the random key, an argument that the entry gets when the first op
-/// needs it.
-Value OpLocalizer::getKey() {
-  if (key)
-    return key;
+Value pp::getOrAddRandomKey(func::FuncOp entry) {
   Builder builder(entry.getContext());
   auto role = RoleAttr::get(entry.getContext(), RoleKind::StepState, "key");
+  for (BlockArgument argument : entry.getArguments())
+    if (entry.getArgAttr(argument.getArgNumber(), kRoleAttr) == role)
+      return argument;
   (void)entry.insertArgument(
       entry.getNumArguments(), getKeyType(entry.getContext()),
       builder.getDictionaryAttr(builder.getNamedAttr(kRoleAttr, role)),
       entry.getLoc());
-  return key = entry.getArguments().back();
+  return entry.getArguments().back();
 }
 
 void OpLocalizer::localize() {
@@ -178,7 +175,7 @@ void OpLocalizer::run() {
     localize();
   entry.getBody().walk([&](IterationSpaceOpInterface op) {
     if (op.needsRandomKey())
-      op->insertOperands(op->getNumOperands(), getKey());
+      op->insertOperands(op->getNumOperands(), getOrAddRandomKey(entry));
   });
 }
 

@@ -1,21 +1,29 @@
 //===- LowerModelReshards.cpp - Reshards that become collectives ----------===//
 //
-// Before: local shapes, and reshards over axes of the model. After: none. A
-// partial sum that is read complete is an all-reduce over the ranks along its
-// axes; a whole value that is read as a partial sum is divided by their number.
+// Before: local shapes, and reshards over axes of the model. After: none, but
+// collectives of flat chunks among views (docs/sharding.md has the table).
 //
 //   %1 = pp.reshard %0 from <[{}, {}], sum = {tp}> to <[{}, {}]> of [8, 4] …
 //   %1 = pp.all_reduce %0 over <["tp"]> "matmul at m.mlir:7:8"         // after
 //
+//   %2 = pp.reshard %0 from <[{tp}, {}]> to <[{}, {}]> of [8, 4] …
+//   %flat = pp.reshape %0 : tensor<4x4xf32> to tensor<16xf32>          // after
+//   %all = pp.all_gather %flat over <["tp"]> "matmul at m.mlir:7:8" …
+//   %2 = pp.reshape %all : tensor<32xf32> to tensor<8x4xf32>
+//
 //===----------------------------------------------------------------------===//
 
-#include "ppopt/Analysis/Shardings.h"
+#include "ReshardSteps.h"
+
 #include "ppopt/Dialect/PP/Shapes.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Model/EntryParts.h"
 #include "ppopt/Transforms/Model/IndexSources.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
 #include "ppopt/Transforms/Sharding/Reshards.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mlir::pp {
@@ -26,60 +34,191 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 
+/// Sizes of an axis that an error proposes.
+static constexpr int64_t kMostParts = 64;
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
 namespace {
 
-/// Sizes of an axis that an error proposes.
-constexpr int64_t kMostParts = 64;
-
-/// The two sides of a reshard.
-struct Sides {
-  Sharding from, to;
-
-  bool cutsAlike() const { return from.dims == to.dims; }
-  AxisSet getCompleted() const { return from.sums & ~to.sums; }
-  AxisSet getShared() const { return to.sums & ~from.sums; }
-};
-
-class ReshardLowering {
+/// Builds the steps of one reshard.
+class StepBuilder {
 public:
-  ReshardLowering(func::FuncOp entry, const ShardingAxes &axes)
-      : entry(entry), axes(axes) {}
+  StepBuilder(ReshardOp op, const ShardingAxes &axes, func::FuncOp entry)
+      : axes(axes), entry(entry), builder(op), loc(op.getLoc()) {
+    Operation *maker = throughCopies(op.getX()).getDefiningOp();
+    what = maker ? describeSource(maker) : "input at " + spellSource(loc);
+  }
 
-  LogicalResult run();
+  Value build(const ReshardStep &step, Value x);
 
 private:
-  FailureOr<Value> lower(ReshardOp op);
-  Value reduce(ReshardOp op, AxisSet over);
-  LogicalResult refuse(ReshardOp op, const Sides &sides);
-  std::string listSizes(Operation *reader, unsigned operand, unsigned dim,
-                        Cut cut) const;
+  using Shape = SmallVector<int64_t>;
 
-  func::FuncOp entry;
+  Value reshape(Value x, ArrayRef<int64_t> shape);
+  Value flatten(Value x) { return reshape(x, {getElementCount(x)}); }
+  Value move(Value x, unsigned from, unsigned to);
+  Value pack(Value x, CutDim cut);
+  Value unpack(Value flat, Shape shape, CutDim cut);
+  Value slice(Value x, const ReshardStep &step);
+  Value copyIfShared(Value x);
+  template <typename OpT>
+  Value communicate(Value x, int64_t elements, AxisSet over);
+  static int64_t getElementCount(Value x) {
+    return computeProduct(getShape(x));
+  }
+
   const ShardingAxes &axes;
+  func::FuncOp entry;
+  OpBuilder builder;
+  Location loc;
+  std::string what;
 };
 
 } // namespace
 
-/// Returns what a rank must do with a value: the row of the table of reshards.
-static StringRef nameStep(const Sides &sides) {
-  AxisSet from = sides.from.getCutAxes(), to = sides.to.getCutAxes();
-  if (sides.from.maxima & ~sides.to.maxima)
-    return "a maximum over ranks";
-  if (sides.from.sums & to)
-    return "a reduce-scatter";
-  if (from & to)
-    return "an all-to-all";
-  return from & ~to ? "an all-gather" : "a slice";
+/// Returns the dimension that an axis cuts, in a shape in which split() sees
+/// it.
+static unsigned getCutDim(CutDim cut) { return cut.dim + (cut.outer > 1); }
+
+/// Returns a shape whose dimension is seen as [outer, parts, inner].
+static SmallVector<int64_t> split(ArrayRef<int64_t> shape, CutDim cut) {
+  SmallVector<int64_t> seen(shape.take_front(cut.dim));
+  if (cut.outer > 1)
+    seen.push_back(cut.outer);
+  llvm::append_values(seen, cut.parts, cut.inner);
+  llvm::append_range(seen, shape.drop_front(cut.dim + 1));
+  return seen;
 }
+
+/// Replaces a reshape of this builder that nobody else reads.
+Value StepBuilder::reshape(Value x, ArrayRef<int64_t> shape) {
+  auto before = x.getDefiningOp<ReshapeOp>();
+  if (before && before->use_empty()) {
+    x = before.getX();
+    before->erase();
+  }
+  auto type = cast<RankedTensorType>(x.getType());
+  if (type.getShape() == shape)
+    return x;
+  return ReshapeOp::create(builder, loc, type.clone(shape), x);
+}
+
+/// Moves a dimension among the others. A reshape, if it passes none of more
+/// than one element.
+Value StepBuilder::move(Value x, unsigned from, unsigned to) {
+  SmallVector<int64_t> perm, shape;
+  for (unsigned dim = 0, e = getShape(x).size(); dim < e; ++dim)
+    if (dim != from)
+      perm.push_back(dim);
+  perm.insert(perm.begin() + to, from);
+  for (int64_t dim : perm)
+    shape.push_back(getShape(x)[dim]);
+  ArrayRef<int64_t> passed = getShape(x).slice(
+      std::min(from, to) + (from < to), from < to ? to - from : from - to);
+  if (computeProduct(passed) == 1)
+    return reshape(x, shape);
+  return TransposeOp::create(builder, loc, x, perm);
+}
+
+/// Returns the elements of each rank's part one after the other.
+Value StepBuilder::pack(Value x, CutDim cut) {
+  x = reshape(x, split(getShape(x), cut));
+  return flatten(move(x, getCutDim(cut), 0));
+}
+
+/// Assembles a dimension of a value of a shape, which has one part of it, from
+/// the parts of all ranks.
+Value StepBuilder::unpack(Value flat, Shape shape, CutDim cut) {
+  Shape seen = split(shape, cut);
+  seen.erase(seen.begin() + getCutDim(cut));
+  seen.insert(seen.begin(), cut.parts);
+  shape[cut.dim] = cut.outer * cut.parts * cut.inner;
+  return reshape(move(reshape(flat, seen), 0, getCutDim(cut)), shape);
+}
+
+template <typename OpT>
+Value StepBuilder::communicate(Value x, int64_t elements, AxisSet over) {
+  auto group = GroupAttr::get(builder.getContext(), axes.getNames(over), {});
+  auto type = cast<RankedTensorType>(x.getType());
+  if (elements != type.getNumElements())
+    type = type.clone({elements});
+  return OpT::create(builder, loc, type, x, group, what);
+}
+
+Value StepBuilder::slice(Value x, const ReshardStep &step) {
+  CutDim cut = *step.cut;
+  Shape shape(getShape(x));
+  x = reshape(x, split(shape, cut));
+  Shape part(getShape(x));
+  part[getCutDim(cut)] = 1;
+  auto type = cast<RankedTensorType>(x.getType()).clone(part);
+  x = OwnPartOp::create(builder, loc, type, x, getOrAddRandomKey(entry),
+                        getCutDim(cut), axes[llvm::countr_zero(step.axes)].at);
+  shape[cut.dim] = cut.outer * cut.inner;
+  return reshape(x, shape);
+}
+
+/// A reduce-scatter overwrites what it reads: returns a copy of what others
+/// read, too.
+Value StepBuilder::copyIfShared(Value x) {
+  for (Value base = x; base.hasOneUse();
+       base = base.getDefiningOp()->getOperand(0)) {
+    Operation *op = base.getDefiningOp();
+    if (op && !isa<ViewOpInterface>(op))
+      return x;
+    if (!op)
+      break;
+  }
+  return DetachOp::create(builder, loc, x);
+}
+
+Value StepBuilder::build(const ReshardStep &step, Value x) {
+  Shape shape(getShape(x));
+  switch (step.kind) {
+  case ReshardStep::Slice:
+    return slice(x, step);
+  case ReshardStep::ReduceScatter: {
+    CutDim cut = *step.cut;
+    shape[cut.dim] = cut.outer * cut.inner;
+    Value packed = pack(copyIfShared(x), cut);
+    return reshape(
+        communicate<ReduceScatterOp>(packed, computeProduct(shape), step.axes),
+        shape);
+  }
+  case ReshardStep::AllToAll: {
+    CutDim cut = *step.cut;
+    shape[cut.dim] = cut.outer * cut.inner;
+    Value exchanged =
+        communicate<AllToAllOp>(pack(x, cut), getElementCount(x), step.axes);
+    return unpack(exchanged, shape, *step.assembled);
+  }
+  case ReshardStep::AllReduce:
+    return communicate<AllReduceOp>(x, getElementCount(x), step.axes);
+  case ReshardStep::AllReduceMax:
+    return communicate<AllReduceMaxOp>(x, getElementCount(x), step.axes);
+  case ReshardStep::AllGather:
+    return unpack(
+        communicate<AllGatherOp>(
+            flatten(x), getElementCount(x) * step.assembled->parts, step.axes),
+        shape, *step.assembled);
+  case ReshardStep::Share:
+    return createShare(builder, loc, x, axes.countParts(step.axes));
+  }
+  llvm_unreachable("unknown kind of step");
+}
+
+//===----------------------------------------------------------------------===//
+// What is refused
+//===----------------------------------------------------------------------===//
 
 /// Returns "tp=2, 3 or 6": sizes that cut a dimension of the reader along one
 /// loop. Empty if there is none.
-std::string ReshardLowering::listSizes(Operation *reader, unsigned operand,
-                                       unsigned dim, Cut cut) const {
-  auto op = dyn_cast<IterationSpaceOpInterface>(reader);
-  if (!op)
-    return "";
-  IterationSpace space = op.getIterationSpace();
+static std::string listSizes(IterationSpaceOpInterface reader, unsigned operand,
+                             unsigned dim, Cut cut, StringRef axis) {
+  IterationSpace space = reader.getIterationSpace();
   SmallVector<std::string> sizes;
   for (int64_t parts = 2; parts <= std::min(kMostParts, cut.period); ++parts)
     if (cut.period % parts == 0 &&
@@ -88,75 +227,83 @@ std::string ReshardLowering::listSizes(Operation *reader, unsigned operand,
   if (sizes.empty())
     return "";
   std::string last = sizes.pop_back_val();
-  return (axes[cut.axis].name.getValue() + "=" +
-          (sizes.empty() ? "" : llvm::join(sizes, ", ") + " or ") + last)
+  return (axis + "=" + (sizes.empty() ? "" : llvm::join(sizes, ", ") + " or ") +
+          last)
       .str();
 }
 
-/// Says which value an op reads in another way than it is cut, and which sizes
-/// of the axis the op could be cut over.
-LogicalResult ReshardLowering::refuse(ReshardOp op, const Sides &sides) {
-  if (op->use_empty())
-    return op.emitOpError("is read by nobody");
-  OpOperand &use = *op->use_begin();
+/// Says which value an op reads in another way than it is cut, and why this is
+/// no collective.
+static LogicalResult refuse(ReshardOp op, OpOperand &use, const Twine &why) {
   Operation *reader = use.getOwner();
   InFlightDiagnostic diag =
       isa<CopyOp, BatchSumOp>(reader) // of no model
           ? reader->emitError("what is sent or summed of this is needed")
           : reader->emitOpError("reads operand ") << use.getOperandNumber();
-  diag << " as " << op.getTo() << ", but it is " << op.getFrom()
-       << ": this needs " << nameStep(sides)
-       << ", and tasks have all-reduces only";
-  AxisSet changed = sides.from.getCutAxes() & ~sides.to.getCutAxes();
-  std::string hint;
-  for (auto [dim, cuts] : llvm::enumerate(sides.from.dims))
-    for (Cut cut : cuts)
-      if (hint.empty() && contains(changed, cut.axis))
-        hint = listSizes(reader, use.getOperandNumber(), dim, cut);
-  diag << (hint.empty() ? std::string("; annotate parameters (shard) so that "
-                                      "their readers are cut alike")
-                        : "; " + hint + " would cut it");
+  diag << " as " << op.getTo() << ", but it is " << op.getFrom() << ": " << why;
   diag.attachNote(op.getLoc()) << "it is made here";
   return failure();
 }
 
-/// Adds up what the ranks have.
-Value ReshardLowering::reduce(ReshardOp op, AxisSet over) {
-  OpBuilder builder(op);
-  auto group = GroupAttr::get(op.getContext(), axes.getNames(over), {});
-  Operation *maker = op.getX().getDefiningOp();
-  return AllReduceOp::create(
-      builder, op.getLoc(), op.getX().getType(), op.getX(), group,
-      maker ? describeSource(maker) : "input at " + spellSource(op.getLoc()));
-}
-
-FailureOr<Value> ReshardLowering::lower(ReshardOp op) {
-  auto read = readSides(op, axes);
-  if (failed(read))
-    return failure();
-  Sides sides{read->first, read->second};
-  AxisSet completed = sides.getCompleted(), shared = sides.getShared();
-  bool isOfSums = sides.cutsAlike() && sides.from.maxima == sides.to.maxima;
-  if (!isOfSums || (completed && shared) || !(completed | shared))
-    return refuse(op, sides);
-  OpBuilder builder(op);
-  Value result = completed ? reduce(op, completed)
-                           : createShare(builder, op.getLoc(), op.getX(),
-                                         axes.countParts(shared));
-  result.getDefiningOp()->setAttr(kShardingsAttr, op->getAttr(kShardingsAttr));
-  return result;
-}
-
-LogicalResult ReshardLowering::run() {
-  SmallVector<ReshardOp> reshards;
-  entry.walk([&](ReshardOp op) { reshards.push_back(op); });
-  for (ReshardOp op : reshards) {
-    FailureOr<Value> value = lower(op);
-    if (failed(value))
-      return failure();
-    op.getResult().replaceAllUsesWith(*value);
-    op.erase();
+/// Checks that no value is gathered because the axis has a size that does not
+/// divide the loops of a reader: six heads over four ranks.
+static LogicalResult checkSizes(ReshardOp op, const Sharding &from,
+                                const Sharding &to, const ShardingAxes &axes) {
+  AxisSet gathered = from.getCutAxes() & ~to.getAxes();
+  for (OpOperand &use : op->getUses()) {
+    auto reader = dyn_cast<IterationSpaceOpInterface>(use.getOwner());
+    if (!reader || isa<CopyOp, BatchSumOp>(*reader))
+      continue;
+    IterationSpace space = reader.getIterationSpace();
+    for (auto [dim, cuts] : llvm::enumerate(from.dims))
+      for (Cut cut : cuts) {
+        const ShardingAxis &axis = axes[cut.axis];
+        unsigned operand = use.getOperandNumber();
+        if (!contains(gathered, cut.axis) ||
+            projectToLoop(space, space.operands[operand][dim], axis.parts,
+                          cut.period))
+          continue;
+        std::string sizes =
+            listSizes(reader, operand, dim, cut, axis.name.getValue());
+        if (!sizes.empty())
+          return refuse(op, use,
+                        axis.name.getValue() + "=" + Twine(axis.parts) +
+                            " does not divide what it does along dimension " +
+                            Twine(dim) + "; " + sizes + " would cut it");
+      }
   }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+static LogicalResult lower(ReshardOp op, const ShardingAxes &axes,
+                           func::FuncOp entry) {
+  auto sides = readSides(op, axes);
+  if (failed(sides))
+    return failure();
+  if (op->use_empty())
+    return op.emitOpError("is read by nobody");
+  auto &[from, to] = *sides;
+  ReshardSteps found =
+      findReshardSteps(axes, from, to, op.getShape(),
+                       getElementBytes(getElementTypeOrSelf(op.getType())));
+  if (!found.refusal.empty())
+    return refuse(op, *op->use_begin(),
+                  found.refusal + "; annotate parameters (shard) so that their "
+                                  "readers are cut alike");
+  if (failed(checkSizes(op, from, to, axes)))
+    return failure();
+  StepBuilder builder(op, axes, entry);
+  Value value = op.getX();
+  for (const ReshardStep &step : found.steps)
+    value = builder.build(step, value);
+  if (value != op.getX())
+    value.getDefiningOp()->setAttr(kShardingsAttr, op->getAttr(kShardingsAttr));
+  op.getResult().replaceAllUsesWith(value);
+  op.erase();
   return success();
 }
 
@@ -170,8 +317,11 @@ struct LowerModelReshards
     if (failed(entry) || failed(plan))
       return signalPassFailure();
     ShardingAxes axes = ShardingAxes::of(*plan);
-    if (failed(ReshardLowering(*entry, axes).run()))
-      signalPassFailure();
+    SmallVector<ReshardOp> reshards;
+    entry->walk([&](ReshardOp op) { reshards.push_back(op); });
+    for (ReshardOp op : reshards)
+      if (failed(lower(op, axes, *entry)))
+        return signalPassFailure();
   }
 };
 

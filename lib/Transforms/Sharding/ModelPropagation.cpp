@@ -73,8 +73,9 @@ ShardingPropagation::chooseCheapest(OpState &state, unsigned axis) {
   };
   for (auto [tensor, read] : llvm::zip(state.space.operands, state.reads))
     propose(tensor, read);
+  // A copy between places sends what the stage has made.
   if (choices.empty() && !isConflict && state.op->getNumResults() == 1 &&
-      !isTable(state.op))
+      !isTable(state.op) && !isa<CopyOp>(*state.op))
     if (auto found = demands.find(state.op->getResult(0));
         found != demands.end()) {
       propose(state.space.results[0], found->second);

@@ -204,6 +204,23 @@ LogicalResult ShardingPropagation::checkLoss(func::ReturnOp ret) {
   return success();
 }
 
+/// Returns the copy that sends a stage's result as a gradient, or null.
+static CopyOp findGradientCopy(Value result) {
+  for (Operation *user : result.getUsers())
+    if (auto copy = dyn_cast<CopyOp>(user); copy && copy.getGradientOf())
+      return copy;
+  return nullptr;
+}
+
+/// Replaces the cuts over axes of the model by those of another sharding.
+static void cutOverModel(Sharding &sharding, const Sharding &other,
+                         AxisSet batchAxes) {
+  sharding.dims = sharding.onlyCuts(batchAxes).dims;
+  for (auto [to, from] :
+       llvm::zip(sharding.dims, other.onlyCuts(~batchAxes).dims))
+    mergeCuts(to, from);
+}
+
 LogicalResult ShardingPropagation::propagate(Block &block) {
   for (Operation &op : block) {
     if (isa<OnOp, PlaceOp>(op)) {
@@ -229,12 +246,17 @@ LogicalResult ShardingPropagation::propagate(Block &block) {
         return failure();
     } else if (isa<YieldOp>(op)) {
       table.ops[&op].reads.clear();
-      // Between stages a value is complete over the axes of the model.
+      // Between stages a value is complete over the axes of the model, and a
+      // gradient is cut as its value: the stage that makes it reshards it.
       for (auto [i, value] : llvm::enumerate(op.getOperands())) {
+        Value result = op.getParentOp()->getResult(i);
         Sharding read = of(value);
         read.sums &= batchAxes;
         read.maxima = 0;
-        auto wanted = wantedYields.find(op.getParentOp()->getResult(i));
+        if (CopyOp copy = findGradientCopy(result))
+          cutOverModel(read, of(copyOf.lookup(*copy.getGradientOf())),
+                       batchAxes);
+        auto wanted = wantedYields.find(result);
         if (wanted != wantedYields.end() && canHave(value, wanted->second)) {
           read = withCutsOfModel(wanted->second, value);
         }

@@ -101,6 +101,22 @@ int Nccl::join(const device::CommunicatorId &id, int ranks, int rank) {
   return int(communicators.size()) - 1;
 }
 
+/// An all-to-all: a send to each rank and a receive from each, itself too.
+void Nccl::exchange(const Joined &joined, Stream on, DevicePointer in,
+                    DevicePointer out, int64_t chunkBytes) {
+  check(api.groupStart(), "an all-to-all", joined.handle);
+  for (int peer = 0; peer < joined.ranks; ++peer) {
+    int64_t at = peer * chunkBytes;
+    check(api.send((in + at).opaque(), size_t(chunkBytes), NcclType::bytes,
+                   peer, joined.handle, on),
+          fmt::format("a send to rank {}", peer), joined.handle);
+    check(api.receive((out + at).opaque(), size_t(chunkBytes), NcclType::bytes,
+                      peer, joined.handle, on),
+          fmt::format("a receive from rank {}", peer), joined.handle);
+  }
+  check(api.groupEnd(), "an all-to-all", joined.handle);
+}
+
 void Nccl::collective(device::Stream stream, int communicator, Collective kind,
                       comm::ElementType type, DevicePointer in,
                       DevicePointer out, int64_t elements) {
@@ -114,6 +130,13 @@ void Nccl::collective(device::Stream stream, int communicator, Collective kind,
     result = api.allReduce(in.opaque(), out.opaque(), size_t(elements), as,
                            NcclReduction::sum, joined.handle, on);
     break;
+  case Collective::AllReduceMax:
+    result = api.allReduce(in.opaque(), out.opaque(), size_t(elements), as,
+                           NcclReduction::max, joined.handle, on);
+    break;
+  case Collective::AllToAll:
+    return exchange(joined, on, in, out,
+                    elements / joined.ranks * int64_t(comm::sizeOf(type)));
   case Collective::AllGather:
     result =
         api.allGather(in.opaque(), out.opaque(),

@@ -51,6 +51,9 @@ private:
   void check(NcclResult result, const std::string &what,
              Communicator communicator = nullptr) const;
 
+  void exchange(const Joined &joined, Stream on, device::DevicePointer in,
+                device::DevicePointer out, int64_t chunkBytes);
+
   const Gpu &gpu;
   const NcclApi &api;
   const FindStream findStream;

@@ -114,8 +114,9 @@ void ppopt_matmul(ppopt_rank *rank, int32_t matmul, const void *a,
 /// all_gather: `in` is the rank's chunk (elements/n), `out` the whole.
 /// reduce_scatter: `in` is the whole, which it overwrites; `out` the rank's
 /// chunk of the sum, and scratch memory until then.
-/// all_reduce: `in` and `out` are whole and may be the same; `scratch` has
-/// ceil(elements/n) elements. For the others it is null.
+/// all_reduce, all_reduce_max, all_to_all: `in` and `out` are whole and may be
+/// the same; `scratch` has ceil(elements/n) elements. For the others it is
+/// null.
 ///
 /// All of this memory belongs to the collective until ppopt_wait. A task starts
 /// its collectives in the order of their entries, and each once.

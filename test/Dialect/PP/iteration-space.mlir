@@ -22,6 +22,8 @@ func.func @tiled(%key: tensor<15xi64>, %x: tensor<4x8xf32>) {
   %3 = pp.mask_rows %x {dim = 0 : i64, period = 4 : i64, rows = 4 : i64, fill = 1 : i64} : tensor<4x8xf32>
   // expected-remark @below {{a=4 b=8: [a, b], [.] -> [a, b]; linear in {0}; needs the random key.}}
   %4 = pp.evaluation_share %x key %key : tensor<15xi64> {rows = 4 : i64} : tensor<4x8xf32>
+  // expected-remark @below {{a=1 b=8 c=4(replicate): [c, b], [.] -> [a, b]; linear in {0}; needs the random key.}}
+  %5 = pp.own_part %x key %key : tensor<15xi64> {at = 4 : i64, dim = 0 : i64} : tensor<4x8xf32> to tensor<1x8xf32>
   return
 }
 

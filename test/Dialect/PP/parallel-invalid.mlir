@@ -224,8 +224,16 @@ pp.schedule 0 attributes {slots = array<i64>} {
 // -----
 
 pp.schedule 0 attributes {slots = array<i64>} {
-  // expected-error @+1 {{unknown collective 'all_to_all'; use all_reduce, all_gather, reduce_scatter, broadcast}}
+  // expected-error @+1 {{unknown collective 'all_to_one'; use all_reduce, all_gather, reduce_scatter, all_reduce_max, all_to_all, broadcast}}
+  %0 = pp.start all_to_one over <["dp"]> channel 1 <grads, "b0">
+}
+
+// -----
+
+pp.schedule 0 attributes {slots = array<i64>} {
+  // expected-error @+1 {{'pp.start' op starts an all_to_all, which only tasks make of their values}}
   %0 = pp.start all_to_all over <["dp"]> channel 1 <grads, "b0">
+  pp.wait %0 : !pp.token
 }
 
 // -----

@@ -100,7 +100,7 @@ func.func @join_beyond(%x: tensor<64xf32>, %p: tensor<8xf32>) {
 
 pp.task forward stage 0 @f(%x: memref<8xf32>) {
   %t = pp.temp 0 : memref<8xf32>
-  // expected-error @below {{'pp.begin' op starts a broadcast; tasks have all_gather, reduce_scatter and all_reduce only}}
+  // expected-error @below {{'pp.begin' op starts a broadcast, which tasks do not have}}
   pp.begin 0 broadcast %x outs(%t : memref<8xf32>) : memref<8xf32>
   pp.return
 }
@@ -180,3 +180,35 @@ pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 8 : i64, micro
 
 // expected-error @below {{gather is 'layer', not one of task, step}}
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, gather = "layer", zero = 3 : i64}
+
+// -----
+
+func.func @exchanged(%x: tensor<128xf32>) {
+  // expected-error @below {{has a result of another type than its operand}}
+  %0 = pp.all_to_all %x over <["tp"]> "h" : tensor<128xf32> to tensor<64xf32>
+  return
+}
+
+// -----
+
+func.func @most(%x: tensor<4x8xf32>) {
+  // expected-error @below {{has a result of another type than its operand}}
+  %0 = pp.all_reduce_max %x over <["tp"]> "h" : tensor<4x8xf32> to tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @part(%x: tensor<4x8xf32>) {
+  // expected-error @below {{has a result of 'tensor<2x8xf32>', which is not one part of 'tensor<4x8xf32>' along dimension 0}}
+  %0 = pp.own_part %x {at = 4 : i64, dim = 0 : i64} : tensor<4x8xf32> to tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @part(%x: tensor<4x8xf32>) {
+  // expected-error @below {{dim 2 is not a dimension of 'tensor<4x8xf32>'}}
+  %0 = pp.own_part %x {at = 4 : i64, dim = 2 : i64} : tensor<4x8xf32> to tensor<4x8xf32>
+  return
+}

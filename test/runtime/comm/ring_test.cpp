@@ -47,9 +47,10 @@ std::vector<Outcome> run(Collective kind, int n, int64_t elements,
     outcome.data = makeBuffer(transport.rank(), elements, type, value);
     std::vector<char> scratch = makeScratch(elements, n, type);
     Ring ring(transport);
-    ring.start({kind, &group, outcome.data.data(), elements, type,
-                reduces(kind) ? scratch.data() : nullptr,
-                /*channel=*/3});
+    ring.start(
+        {kind, &group, outcome.data.data(), elements, type,
+         scratchElements(kind, elements, n) > 0 ? scratch.data() : nullptr,
+         /*channel=*/3});
     ring.wait();
     outcome.bytesSent = transport.counters().bytesSent;
   });
@@ -106,6 +107,35 @@ TEST_P(Ranks, AllGatherSpreadsChunks) {
     }
 }
 
+TEST_P(Ranks, AllReduceTakesMaxima) {
+  int n = GetParam();
+  for (ElementType type : allTypes)
+    for (int64_t elements : sizes) {
+      auto outcomes =
+          run(Collective::AllReduceMax, n, elements, type, exactValue);
+      for (int64_t i = 0; i < elements; ++i) {
+        double most = exactValue(0, i);
+        for (int rank = 1; rank < n; ++rank)
+          most = std::max(most, exactValue(rank, i));
+        for (int rank = 0; rank < n; ++rank)
+          ASSERT_EQ(get(outcomes[rank].data, i, type), most);
+      }
+    }
+}
+
+TEST_P(Ranks, AllToAllGivesChunkPToMemberP) {
+  int n = GetParam();
+  for (ElementType type : allTypes)
+    for (int64_t chunk : {0, 1, 7, 1000, 100003}) {
+      auto outcomes = run(Collective::AllToAll, n, chunk * n, type, exactValue);
+      for (int rank = 0; rank < n; ++rank)
+        for (int from = 0; from < n; ++from)
+          for (int64_t i = 0; i < chunk; ++i)
+            ASSERT_EQ(get(outcomes[rank].data, from * chunk + i, type),
+                      exactValue(from, rank * chunk + i));
+    }
+}
+
 TEST_P(Ranks, BroadcastCopiesTheFirst) {
   int n = GetParam();
   for (ElementType type : allTypes)
@@ -137,8 +167,9 @@ TEST_P(Ranks, AddsInTheOrderOfTheRing) {
 
 TEST_P(Ranks, SendsTheBytesOfTheFormula) {
   int n = GetParam();
-  for (Collective kind : {Collective::AllReduce, Collective::ReduceScatter,
-                          Collective::AllGather, Collective::Broadcast})
+  for (Collective kind :
+       {Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather,
+        Collective::AllReduceMax, Collective::Broadcast})
     for (int64_t elements : sizes) {
       auto outcomes = run(kind, n, elements, ElementType::F32, exactValue);
       for (int rank = 0; rank < n; ++rank)
@@ -147,6 +178,9 @@ TEST_P(Ranks, SendsTheBytesOfTheFormula) {
             << elements << " elements, rank " << rank;
     }
   int64_t divisible = 60 * 4096;
+  for (const Outcome &outcome :
+       run(Collective::AllToAll, n, divisible, ElementType::F32, exactValue))
+    EXPECT_EQ(outcome.bytesSent, (n - 1) * (divisible * 4) / n);
   auto outcomes =
       run(Collective::AllReduce, n, divisible, ElementType::F32, exactValue);
   for (const Outcome &outcome : outcomes)

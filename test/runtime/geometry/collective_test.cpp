@@ -12,9 +12,9 @@ using namespace ppopt::geometry;
 namespace {
 
 constexpr int64_t sizes[] = {0, 1, 2, 3, 5, 7, 8, 60, 61, 1001};
-constexpr Collective kinds[] = {Collective::AllReduce,
-                                Collective::ReduceScatter,
-                                Collective::AllGather, Collective::Broadcast};
+constexpr Collective kinds[] = {
+    Collective::AllReduce, Collective::AllReduceMax, Collective::ReduceScatter,
+    Collective::AllGather, Collective::AllToAll,     Collective::Broadcast};
 
 /// The definition: deals the elements out one by one.
 std::vector<int64_t> dealOut(int64_t elements, int64_t n) {
@@ -37,6 +37,14 @@ int64_t simulate(Collective kind, const std::vector<int64_t> &chunks,
       sent += position + 1 < n ? chunks[chunk] : 0;
       messages = chunk + n - 1;
     }
+    return sent;
+  }
+  // In each round of an all-to-all a member has one partner. Of an odd number
+  // of members one rests.
+  if (kind == Collective::AllToAll) {
+    for (int64_t partner = 0; partner < n; ++partner)
+      sent += partner == position ? 0 : chunks[partner];
+    messages = n == 1 ? 0 : n - 1 + n % 2;
     return sent;
   }
   // Reduce-scatter passes the sums on, until chunk p arrives at member p.
@@ -79,7 +87,7 @@ TEST(Collective, SendsWhatARingSends) {
         }
 }
 
-TEST(Collective, OnlySumsNeedScratch) {
+TEST(Collective, OnlyWhatIsAddedOrExchangedNeedsScratch) {
   for (int64_t elements : sizes)
     for (int64_t n = 1; n <= 9; ++n) {
       std::vector<int64_t> chunks = dealOut(elements, n);
@@ -87,6 +95,9 @@ TEST(Collective, OnlySumsNeedScratch) {
       EXPECT_EQ(scratchElements(Collective::AllReduce, elements, n), largest);
       EXPECT_EQ(scratchElements(Collective::ReduceScatter, elements, n),
                 largest);
+      EXPECT_EQ(scratchElements(Collective::AllReduceMax, elements, n),
+                largest);
+      EXPECT_EQ(scratchElements(Collective::AllToAll, elements, n), largest);
       EXPECT_EQ(scratchElements(Collective::AllGather, elements, n), 0);
       EXPECT_EQ(scratchElements(Collective::Broadcast, elements, n), 0);
     }

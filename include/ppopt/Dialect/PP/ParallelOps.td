@@ -251,6 +251,25 @@ def PP_ReshardOp : PP_ModelOp<"reshard", [AllElementTypesMatch<["x", "result"]>]
   let hasVerifier = 1;
 }
 
+def PP_OwnPartOp : PP_ModelOp<"own_part", [PP_TiledSpace, PP_Element, AllElementTypesMatch<["x", "result"]>]> {
+  let summary = "the rank's part of a value that all ranks have";
+  let opDocGroup = PP_InternalOps;
+  let description = [{
+    Dimension `dim` of x has a part for each coordinate on an axis, and that of the result has 1 element: the part of the rank's coordinate, element `at`
+    of the random key.
+
+    Example:
+
+    ```mlir
+    %y = pp.own_part %x {at = 4 : i64, dim = 0 : i64} : tensor<2x8xf32> to tensor<1x8xf32>
+    ```
+  }];
+  let arguments = (ins PP_Tensor:$x, Optional<PP_IntTensor>:$key, PP_I64Attr:$dim, PP_I64Attr:$at);
+  let results = (outs PP_Tensor:$result);
+  let assemblyFormat = "$x (`key` $key^ `:` type($key))? attr-dict `:` type($x) `to` type($result)";
+  let hasVerifier = 1;
+}
+
 def PP_BatchSumOp : PP_ModelOp<"batch_sum", [SameOperandsAndResultType]> {
   let summary = "completes a partial sum over the batch";
   let opDocGroup = PP_InternalOps;

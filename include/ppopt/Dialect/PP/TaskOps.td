@@ -61,6 +61,32 @@ def PP_AllReduceOp : PP_CollectiveOp<"all_reduce", "AllReduce"> {
   }];
 }
 
+def PP_AllReduceMaxOp : PP_CollectiveOp<"all_reduce_max", "AllReduceMax"> {
+  let summary = "the maximum over the ranks of a group";
+  let description = [{
+    Like `pp.all_reduce`.
+
+    Example:
+
+    ```mlir
+    %most = pp.all_reduce_max %part over <["tp"]> "h" {channel = 3 : i64} : tensor<128xf32> to tensor<128xf32>
+    ```
+  }];
+}
+
+def PP_AllToAllOp : PP_CollectiveOp<"all_to_all", "AllToAll"> {
+  let summary = "a chunk from each rank of a group, and one to each";
+  let description = [{
+    The rank at position p hands over n chunks; its result has at q what the rank at position q had at p. Like `pp.all_gather`.
+
+    Example:
+
+    ```mlir
+    %columns = pp.all_to_all %rows over <["tp"]> "h" {channel = 3 : i64} : tensor<128xf32> to tensor<128xf32>
+    ```
+  }];
+}
+
 def PP_ZerosOp : PP_Op<"zeros", []> {
   let summary = "memory of a task, filled with zeros";
   let description = [{
@@ -102,8 +128,8 @@ def PP_BeginOp : PP_Op<"begin", []> {
   let summary = "starts a collective of a task";
   let description = [{
     Number `number` of the task's `collectives`; `pp.finish` of this number waits for it. On tensors the results are the collective's, which
-    nobody reads before, and the scratch memory of an all-reduce. On buffers the op has no results: it writes to `outs`. A reduce-scatter overwrites
-    what it reads, and uses its result's memory as scratch.
+    nobody reads before, and the scratch memory of an all-reduce or an all-to-all. On buffers the op has no results: it writes to `outs`. A
+    reduce-scatter overwrites what it reads, and uses its result's memory as scratch.
 
     Example:
 

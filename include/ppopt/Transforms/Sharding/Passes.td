@@ -156,9 +156,10 @@ def LocalizeShapes : Pass<"pp-localize-shapes", "::mlir::ModuleOp"> {
 def LowerModelReshards : Pass<"pp-lower-model-reshards", "::mlir::ModuleOp"> {
   let summary = "Replaces the reshards over axes of the model by collectives";
   let description = [{
-    After `pp-localize-shapes`. A partial sum that is read complete becomes an all-reduce over the ranks along its axes, named for the op that makes the
-    part. A whole value that is read as a partial sum is divided by the number of these ranks. Any other reshard is an error, which names the reader, the
-    collective that it would need, and sizes of the axis that cut the reader.
+    After `pp-localize-shapes`. A reshard becomes steps over one axis each, among views: an all-reduce, a reduce-scatter, an all-gather, an all-to-all, or
+    the rank's own part of a whole value. Collectives are of flat chunks, named for the op that makes the value. A whole value that is read as a partial
+    sum is divided by the number of ranks. It is an error if no steps lead to the result, if one of them makes a value larger than before and after, or if
+    a value is gathered because the size of an axis does not divide the reader's loops; the error names sizes that do.
 
     ```mlir
     %y = pp.reshard %x from <[{}, {} ], sum = {tp}> to <[{}, {} ]> of [8, 4] {bytes = 128 : i64} : tensor<8x4xf32> to tensor<8x4xf32>   // before

@@ -23,6 +23,10 @@ FailureOr<std::pair<Sharding, Sharding>> readSides(ReshardOp op,
 /// adds: its product with a constant, the second operand.
 Value createShare(OpBuilder &builder, Location loc, Value whole, int64_t count);
 
+/// Returns the random key: an argument of the entry, which has it from the
+/// first op on that needs it.
+Value getOrAddRandomKey(func::FuncOp entry);
+
 /// Replaces the reshards over batch axes. With `evaluatesRows`, what counts
 /// once in a sum over the batch counts once in an evaluation of many batches.
 void lowerReshards(func::FuncOp entry, ShardingTable &table,

@@ -26,7 +26,7 @@ SENT = "ranks may send a narrower type than they keep"
 ALLOWED = {
     # A parameter is not computed: it has an owner, a gradient and a range in a bucket.
     "ParamOp": {folder: "what is trained" for folder in FOLDERS},
-    "DetachOp": {"Autodiff": "autodiff consumes it"},
+    "DetachOp": {"Autodiff": "autodiff consumes it", "LowerModelReshards": MAKES},
     "ConstantOp": {
         "Autodiff": MAKES,
         "LocalizeShapes": "a splat is cut by its type alone",
@@ -61,8 +61,9 @@ ALLOWED = {
     "AttentionOp": {file: FORM for file in ("EmitAttention", "EmitAttentionForward", "EmitWarpAttention", "WarpAttention", "AttentionTile")},
     "AttentionStepOp": {"EmitAttentionStep": FORM},
     "AttentionGradOp": {file: FORM for file in ("EmitAttentionBackward", "EmitAttentionGrad", "EmitWarpAttentionGrad", "WarpAttention")},
-    "ReshapeOp": {"MakeGenerator": MOVES, "OptimizerStep": MAKES, "ShardedTasks": MAKES, "ReductionForms": MAKES},
-    "TransposeOp": {"MakeGenerator": MAKES, "Cost": "the operand of a matmul, the other way round"},
+    "ReshapeOp": {"MakeGenerator": MOVES, "OptimizerStep": MAKES, "ShardedTasks": MAKES, "ReductionForms": MAKES,
+                  "LowerModelReshards": MAKES},
+    "TransposeOp": {"MakeGenerator": MAKES, "LowerModelReshards": MAKES, "Cost": "the operand of a matmul, the other way round"},
     "SliceOp": {"BlockRows": MAKES, "OptimizerStep": MAKES, "ReductionForms": MAKES, "ShardedTasks": MAKES, "ShardChecker": "a part of a bucket is a slice of it"},
     "PadOp": {"CombinePads": PARTS},
     "ConcatOp": {"BlockRows": MAKES, "MakeGenerator": MAKES, "Codegen": "its operands are computed in their place in its buffer"},
