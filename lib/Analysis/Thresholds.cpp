@@ -2,6 +2,8 @@
 
 #include "ppopt/Analysis/Thresholds.h"
 
+#include "ppopt/matmul.h"
+
 #include "mlir/IR/Builders.h"
 #include "ppopt/Dialect/PP/DeclaredAttributes.h"
 #include "llvm/ADT/StringExtras.h"

@@ -119,6 +119,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
       manager.addNestedPass<TaskOp>(createBlockRows({bytes}));
     manager.addNestedPass<TaskOp>(createDecomposeKernels());
     manager.addNestedPass<TaskOp>(createCSEPass());
+    target.addPrepareTasks(manager);
     manager.addPass(createFormKernels());
     target.addPlanKernels(manager, options.target);
     manager.addNestedPass<TaskOp>(createPlaceCollectives());

@@ -71,6 +71,8 @@ public:
   // Phase kernels
   //===--------------------------------------------------------------------===//
 
+  /// Adds passes on tasks before kernels are formed.
+  virtual void addPrepareTasks(OpPassManager &manager) const {}
   /// Adds the pass that decides how the kernels of form-kernels are computed:
   /// it sets `tiles` of each.
   virtual void addPlanKernels(OpPassManager &manager,

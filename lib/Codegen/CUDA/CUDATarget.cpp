@@ -57,6 +57,9 @@ public:
     return "";
   }
 
+  void addPrepareTasks(OpPassManager &manager) const override {
+    manager.addPass(createWidenCudaMatmuls());
+  }
   void addPlanKernels(OpPassManager &manager,
                       const Machine &machine) const override {
     manager.addPass(createPadRows());

@@ -59,6 +59,8 @@ std::vector<MatmulPart> splitMatmul(const MatmulDescriptor &matmul,
                 std::all_of(operands.begin(), operands.end(), isAligned);
   for (int64_t *size : {&main.n, &main.m, &main.k}) {
     int64_t aligned = alignedSize(operands, size);
+    if (size == &main.k && main.cType == main.type)
+      continue;
     if (!isSlow || aligned == 0 || aligned == *size ||
         main.flops() / 2 < fewestProducts)
       continue;

@@ -24,17 +24,13 @@ struct MatmulPart {
   int64_t a = 0, b = 0, c = 0;
 };
 
-/// A second call of some 12 µs is made up for from about this many products on.
-inline constexpr int64_t fewestSplitProducts = int64_t(1) << 30;
-
 /// Returns the parts of a valid matmul, in the order in which they are to be
 /// computed. It is one part if it has fewer products than `fewestProducts`, if
 /// rows begin at no multiples of 16 bytes, or if all sizes are multiples. The
 /// last part is by far the largest, and has no offsets.
 ///
-/// Of a sum, the last terms come first, and the others are added to them. What
-/// they add up to is rounded to the type of C in between: an error of the size
-/// of those that A and B, which are bf16, have brought.
+/// A sum is split only if C has a wider type than A and B: between its parts it
+/// would be rounded.
 std::vector<MatmulPart> splitMatmul(const MatmulDescriptor &matmul,
                                     int64_t fewestProducts);
 

@@ -47,6 +47,11 @@ struct MatmulDescriptor {
   int64_t flops() const { return 2 * batch[0] * batch[1] * m * n * k; }
 };
 
+/// Where a GPU's library is slow because a size is odd, a matmul with at least
+/// this many products is computed in two parts. A second call of some 12 µs is
+/// then made up for.
+inline constexpr int64_t fewestSplitProducts = int64_t(1) << 30;
+
 /// Returns an empty string if the descriptor satisfies the rules above, else
 /// what is wrong with it.
 std::string invalidMatmul(const MatmulDescriptor &matmul);

@@ -100,6 +100,8 @@ TEST(SplitMatmul, SplitsAVocabulary) {
   EXPECT_FALSE(parts[0].matmul.accumulate || parts[1].matmul.accumulate);
 
   std::swap(m.n, m.k); // the gradient of the activations
+  EXPECT_EQ(splitMatmul(m, 1).back().matmul.k, m.k) << "rounded in between";
+  m.cType = MatmulType::f32;
   m.a = {0, 0, 50304, 1}, m.b = {0, 0, 768, 1}, m.c = {0, 0, 768, 1};
   parts = splitMatmul(m, fewestSplitProducts);
   ASSERT_EQ(parts.size(), 2u);

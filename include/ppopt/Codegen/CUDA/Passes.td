@@ -5,6 +5,24 @@
 
 include "mlir/Pass/PassBase.td"
 
+def WidenCudaMatmuls : Pass<"pp-widen-cuda-matmuls", "::mlir::ModuleOp"> {
+  let summary = "Computes large matmuls of an odd depth in f32";
+  let description = [{
+    A matmul in bf16 that the library computes is added to zeros in f32, and rounded once, if its terms are contiguous in an operand and no multiple of
+    16 bytes, and it has at least as many products as the threshold `gpu-split-products`. The runtime computes it in two parts.
+
+    ```mlir
+    %0 = pp.matmul %x, %w : ...                                            // before
+
+    %z = pp.zeros : tensor<8192x768xf32>                                   // after
+    %0 = pp.matmul %x, %w : ...
+    %1 = pp.cast %0 : tensor<8192x768xbf16> to tensor<8192x768xf32>
+    %2 = pp.accumulate %z, %1 : tensor<8192x768xf32>
+    %3 = pp.cast %2 : tensor<8192x768xf32> to tensor<8192x768xbf16>
+    ```
+  }];
+}
+
 def PadRows : Pass<"pp-pad-rows", "::mlir::ModuleOp"> {
   let summary = "Decides which temporaries of a GPU's tasks have padded rows";
   let description = [{
