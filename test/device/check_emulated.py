@@ -252,7 +252,7 @@ func.func @head(%x: {x} {{pp.input = "x"}}, %targets: {ids} {{pp.input = "target
 
 # Rows of each remainder of a vector; of a part of a warp, a warp and a block; above 32 times 256 bytes, with that pitch.
 HEADS = [(4, 3), (2, 5), (6, 9), (4, 31), (6, 33), (4, 127), (2, 258), (6, 1029), (2, 2047), (2, 5003), (2, 8193)]
-PADDED = ["--threshold", "gpu-pitch-columns=2"]
+PADDED = ["--threshold", "gpu-pitch-columns=2,gpu-split-products=1"]
 
 
 def head_cases(kernels):

@@ -35,7 +35,8 @@ static bool hasOneReader(Value value) {
 
 /// Finds chains of accumulations, in which all other values have one use, from
 /// a tied argument to the result that it is tied to, or from a range of zeros
-/// to the pp.join that puts it back there.
+/// to the pp.join that puts it back there. Zeros that nothing else reads are
+/// the memory of what is added to them.
 void TaskFusion::findInPlaceAccumulations() {
   auto findChain = [&](Value end, llvm::function_ref<bool(Value)> isRoot) {
     SmallVector<Operation *> chain;
@@ -55,6 +56,11 @@ void TaskFusion::findInPlaceAccumulations() {
       findChain(ret->getOperand(i), [&](Value value) {
         return value == task.getBody().getArgument(*tied);
       });
+  for (auto op : task.getBody().front().getOps<AccumulateOp>()) {
+    Value zeros = op.getAccumulator();
+    if (isa_and_nonnull<ZerosOp>(zeros.getDefiningOp()) && zeros.hasOneUse())
+      inPlace.insert(op);
+  }
   for (auto join : task.getBody().front().getOps<JoinOp>())
     for (auto [part, first] : llvm::zip(join.getParts(), join.getOffsets()))
       findChain(part, [&, offset = first](Value value) {
