@@ -77,7 +77,7 @@ TEST(TaskCollectives, WrongOnesAreNamed) {
       {"task", -1, "collectives[1].task is -1, not in [0, 9]"},
       {"op", "send",
        "collectives[1].op is 'send', not one of all_reduce, all_gather, "
-       "reduce_scatter, broadcast"},
+       "reduce_scatter, all_reduce_max, all_to_all, broadcast"},
       {"type", "i1",
        "collectives[1].type is 'i1', not one of f32, f64, bf16, i32, i64"},
       {"elements", 0, "collectives[1].elements is 0, less than 1"},

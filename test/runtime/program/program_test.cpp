@@ -230,9 +230,10 @@ const Wrong wrongs[] = {
      "places[0].actions[4].args[0] is -1, less than 0"},
     {"/places/0/actions/4/do", "\"walk\"",
      "places[0].actions[4].do is 'walk', not one of run, zero, start, wait"},
-    {"/places/0/actions/5/op", "\"all_to_all\"",
-     "places[0].actions[5].op is 'all_to_all', not one of all_reduce, "
-     "all_gather, reduce_scatter, broadcast, send, recv"},
+    {"/places/0/actions/5/op", "\"all_to_some\"",
+     "places[0].actions[5].op is 'all_to_some', not one of all_reduce, "
+     "all_gather, reduce_scatter, all_reduce_max, all_to_all, broadcast, send, "
+     "recv"},
     {"/places/0/actions/5/type", "\"i1\"",
      "places[0].actions[5].type is 'i1', not one of f32, f64, bf16, i32, i64"},
     {"/places/0/actions/5/id", "1",
