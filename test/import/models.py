@@ -20,6 +20,8 @@ PLANS = {
     "fsdp=2, zero 3": ["--mesh", "fsdp=2", "--zero", "3"],
     "dp=2, pp=2": ["--mesh", "dp=2,pp=2", "--microbatches", "2"],
 }
+# Of models with pairs of matmuls.
+CUT = {"dp=2, tp=2": ["--mesh", "dp=2,tp=2", "--shard", "auto"]}
 
 
 EVERY_PLAN = ("gpt2", "llama", "bert", "vit", "lora")
@@ -61,7 +63,9 @@ class Fixtures(Unpacker):
         if "gradients" not in self.figures(name):
             return []  # random numbers are our own
         others = list(self.described["models"][name]["archives"])[1:]
-        if everything or name in EVERY_PLAN and archive not in others:
+        if name in EVERY_PLAN and archive not in others:
+            return [*PLANS, *CUT]
+        if everything:
             return list(PLANS)
         one, *several = PLANS
         turn = list(self.described["models"]).index(name) % len(several)
@@ -181,7 +185,7 @@ def check(ppopt, scratch, fixtures, name, archive, spelling, plan, optimized=Fal
     stem = os.path.join(scratch, f"{archive[:-4]}.{plan.replace(' ', '').replace('=', '').replace(',', '-')}")
     model, init = fixtures.imported(ppopt, scratch, name, archive)
     adamw = fixtures.described["adamw"]
-    train = compile_model(ppopt, model, stem, ["--optimizer", "adamw", *PLANS[plan]], optimized=optimized)
+    train = compile_model(ppopt, model, stem, ["--optimizer", "adamw", *(PLANS | CUT)[plan]], optimized=optimized)
     result = run(train, ["--lr", repr(adamw["lr"]), "--betas", ",".join(map(repr, adamw["betas"])), "--eps", repr(adamw["eps"]),
                          "--weight-decay", repr(adamw["weight_decay"])],
                  init=init, inputs=inputs_of(figures, described, spelling), steps=fixtures.described["steps"], dump_gradients=True)
