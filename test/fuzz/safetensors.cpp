@@ -9,6 +9,7 @@
 #include "data/sample_reader.h"
 #include "device/cpu/cpu_device.h"
 #include "input_file.h"
+#include "schema/held_parameter.h"
 #include "train_program.h"
 
 using namespace ppopt;
@@ -29,10 +30,13 @@ static void loadParameters(const runtime::Program &program,
   std::vector<char> arena(next_token::bytes);
   auto cpu = device::makeCpuDevice(1);
   std::vector<runtime::ParameterBuffer> buffers;
-  for (const schema::PlaceParameter &held : program.placeOf(0).parameters)
+  for (const schema::PlaceParameter &place : program.placeOf(0).parameters) {
+    schema::HeldParameter held = schema::findHeld(
+        place, program.parameters[place.parameter], program.plan, 0);
     buffers.push_back(
-        {held.parameter, 0, program.parameters[held.parameter].elements(),
-         device::DevicePointer(arena.data()) + held.address.offset()});
+        {held.parameter, held.partOf(held.value),
+         device::DevicePointer(arena.data()) + held.value.address.offset()});
+  }
   file.load(*cpu, cpu->makeStream("parameters"), buffers);
 }
 
