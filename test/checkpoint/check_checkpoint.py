@@ -13,10 +13,11 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from support import safetensors_io  # noqa: E402
+from support.checkpoints import expect_same_bits, step_folder, tensors_of  # noqa: E402
 from support.executable import checked  # noqa: E402
 from support.results import Harness, Skip  # noqa: E402
 
-from checkpoint_runs import STEPS, TRAIN, Bench, expect_same_bits, expect_same_steps, expect_text, fingerprint, names_in, step_folder, tensors_of  # noqa: E402
+from checkpoint_runs import STEPS, TRAIN, Bench, expect_same_steps, expect_text, fingerprint, names_in  # noqa: E402
 from failed_saves import check_disk_full, check_killed, check_one_disk_full, check_read_only, check_vanished  # noqa: E402
 from refusals import check_damage, check_flags_named, check_folders, check_one_writer, check_other_model, check_other_samples, flip  # noqa: E402
 

@@ -1,5 +1,4 @@
 """Runs that save, and what is compared of them."""
-import glob
 import hashlib
 import json
 import os
@@ -84,34 +83,14 @@ class Bench:
         return safetensors_io.read(self.path(name + ".safetensors"))
 
 
-def step_folder(folder, step):
-    return os.path.join(folder, f"step-{step:08}")
-
-
 def names_in(folder):
     return sorted(name for name in os.listdir(folder) if name != ".lock")
-
-
-def tensors_of(checkpoint, part):
-    """All tensors of a part; each is in one file."""
-    tensors = {}
-    for path in sorted(glob.glob(os.path.join(checkpoint, part + "-*.safetensors"))):
-        for name, array in safetensors_io.read(path).items():
-            assert name not in tensors, f"{name} is in two files"
-            tensors[name] = array
-    return tensors
 
 
 def fingerprint(folder):
     """Every file under a folder, and its bytes."""
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in sorted(pathlib.Path(folder).rglob("*")) if path.is_file() and path.name != ".lock"}
-
-
-def expect_same_bits(ours, theirs):
-    assert ours.keys() == theirs.keys(), f"names differ: {sorted(set(ours) ^ set(theirs))}"
-    for name, array in theirs.items():
-        assert array.tobytes() == ours[name].tobytes(), f"{name} differs"
 
 
 def expect_same_steps(ours, theirs):

@@ -8,10 +8,11 @@ import shutil
 import subprocess
 import time
 
+from support.checkpoints import expect_same_bits, step_folder
 from support.executable import environment
 from support.mpirun import under_mpirun
 
-from checkpoint_runs import STEPS, TRAIN, Run, expect_same_bits, expect_same_steps, expect_text, fingerprint, names_in, step_folder
+from checkpoint_runs import STEPS, TRAIN, Run, expect_same_steps, expect_text, fingerprint, names_in
 
 
 def expect_goes_on(run, straight, reason, steps, last):

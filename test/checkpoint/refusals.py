@@ -7,10 +7,11 @@ import re
 import shutil
 import subprocess
 
+from support.checkpoints import step_folder
 from support.executable import environment
 from support.mpirun import MPIRUN, ON_ONE_MACHINE
 
-from checkpoint_runs import TRAIN, expect_text, fingerprint, step_folder
+from checkpoint_runs import TRAIN, expect_text, fingerprint
 
 
 def flip(path, position, bit=1):

@@ -6,7 +6,6 @@ of them; gradients and moments after some steps are compared in f64. By hand: ch
 """
 import argparse
 import functools
-import glob
 import json
 import os
 import pathlib
@@ -21,6 +20,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 from support import safetensors_io  # noqa: E402
+from support.checkpoints import expect_same_bits, step_folder, tensors_of  # noqa: E402
 from support.executable import checked, compile_model, environment, expect_close  # noqa: E402
 from support.mpirun import under_mpirun  # noqa: E402
 from support.results import Harness  # noqa: E402
@@ -86,27 +86,6 @@ class Bench:
         checked([*under_mpirun(executable.ranks), *command] if launch == "mpirun" else command, timeout=100)
         with open(log) as file:
             return {record["step"]: (record["loss_hex"], record["norm_hex"]) for record in map(json.loads, file) if record["event"] == "step"}
-
-
-def tensors_of(checkpoint, part):
-    """All tensors of a part of a checkpoint; each is in one file."""
-    tensors = {}
-    for path in sorted(glob.glob(os.path.join(checkpoint, part + "-*.safetensors"))):
-        for name, array in safetensors_io.read(path).items():
-            assert name not in tensors, f"{name} is in two files"
-            tensors[name] = array
-    return tensors
-
-
-def step_folder(folder, step):
-    return os.path.join(folder, f"step-{step:08}")
-
-
-def expect_same_bits(ours, theirs):
-    assert ours.keys() == theirs.keys(), f"names differ: {sorted(set(ours) ^ set(theirs))}"
-    for name, array in theirs.items():
-        assert array.shape == ours[name].shape, f"{name}: {ours[name].shape} instead of {array.shape}"
-        assert array.tobytes() == ours[name].tobytes(), f"{name} differs in {np.sum(array != ours[name])} of {array.size} elements"
 
 
 #===------------------------------------------------------------------------------------------------------------===#
