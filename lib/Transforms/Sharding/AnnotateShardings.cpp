@@ -12,6 +12,7 @@
 #include "ppopt/Support/NearestNames.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
+#include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "llvm/Support/GlobPattern.h"
@@ -88,11 +89,9 @@ private:
 
   bool isCut(StringAttr axis) {
     auto cuts = [&](ShardingAttr sharding) {
-      return sharding && llvm::is_contained(llvm::map_range(sharding.getCuts(),
-                                                            [](DimCut cut) {
-                                                              return cut.axis;
-                                                            }),
-                                            axis);
+      return sharding && llvm::any_of(sharding.getCuts(), [&](DimCut cut) {
+               return cut.axis == axis;
+             });
     };
     return llvm::any_of(all, [&](Annotated &each) {
       return cuts(each.param ? each.param.getShardAttr()
@@ -105,14 +104,10 @@ private:
   LogicalResult checkIsCut(const ShardingAxis &axis) {
     if (isCut(axis.name))
       return success();
-    InFlightDiagnostic diag =
-        entry.emitError("the mesh's axis ")
-        << axis.name.getValue() << "=" << axis.parts
-        << " cuts nothing: all of its ranks would compute the same; ";
+    InFlightDiagnostic diag = emitCutsNothing(entry, axis);
     std::string text = proposeShardings(entry, axis);
     if (text.empty())
-      diag << "annotate a parameter (shard) or an input (pp.shard) with it, or "
-              "leave it out of --mesh";
+      diag << kAnnotateAdvice;
     else
       diag << "--shard '" << text
            << "' would cut pairs of matmuls (--shard auto takes this)";

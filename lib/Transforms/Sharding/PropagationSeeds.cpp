@@ -90,16 +90,20 @@ LogicalResult ShardingPropagation::readAnnotations() {
   return success();
 }
 
+InFlightDiagnostic pp::emitCutsNothing(func::FuncOp entry,
+                                       const ShardingAxis &axis) {
+  InFlightDiagnostic diag = entry.emitError("the mesh's axis ");
+  diag << axis.name.getValue() << "=" << axis.parts
+       << " cuts nothing: all of its ranks would compute the same; ";
+  return diag;
+}
+
 LogicalResult ShardingPropagation::checkAxesAreUsed() {
   AxisSet used = 0;
   for (auto &[value, sharding] : table.values)
     used |= sharding.getCutAxes();
   for (unsigned axis = 0; axis < axes.size(); ++axis)
     if (!contains(used, axis))
-      return entry.emitError("the mesh's axis ")
-             << axes[axis].name.getValue() << "=" << axes[axis].parts
-             << " cuts nothing: all of its ranks would compute the same; "
-                "annotate a parameter (shard) or an input (pp.shard) with it, "
-                "or leave it out of --mesh";
+      return emitCutsNothing(entry, axes[axis]) << kAnnotateAdvice;
   return success();
 }

@@ -18,6 +18,15 @@ namespace mlir::pp {
 /// error if there is none.
 FailureOr<int64_t> getModelBatch(func::FuncOp entry);
 
+/// Begins the error that nothing is cut over an axis; the caller adds what to
+/// do.
+InFlightDiagnostic emitCutsNothing(func::FuncOp entry,
+                                   const ShardingAxis &axis);
+/// Advice for it where there is no better one.
+inline constexpr llvm::StringLiteral kAnnotateAdvice =
+    "annotate a parameter (shard) or an input (pp.shard) with it, or leave it "
+    "out of --mesh";
+
 /// Finds for every value of an entry in phase train how it is cut, and for
 /// every op how it cuts its loops and what it reads its operands as. Changes
 /// nothing.
