@@ -164,8 +164,11 @@ bool ShardingPropagation::readsComplete(const OpState &state,
 }
 
 /// Checks that an incomplete sum over the batch passes through linear ops only.
-/// Where a whole value meets one, it is read as a sum too.
+/// Where a whole value meets one, it is read as a sum too. A copy passes a sum
+/// on as it is: what is completed is never sent, its readers complete it.
 LogicalResult ShardingPropagation::admitBatchSums(OpState &state) {
+  if (isa<CopyOp>(*state.op))
+    return success();
   // Added to what follows from a complete sum, a sum would be one of sums: it
   // could be complete only after another prologue.
   bool isNested = llvm::any_of(state.op->getOperands(), [&](Value operand) {
