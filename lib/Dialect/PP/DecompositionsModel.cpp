@@ -48,6 +48,47 @@ SmallVector<Value> ReduceOp::decompose(OpBuilder &builder) {
   return {b.scale(sum, 1 / count)};
 }
 
+/// The first index is the one farthest from the end: a maximum of distances,
+/// which reductions and reshards know. A maximum is NaN if an element is, and
+/// then equal to none.
+static Value findLargest(TensorBuilder &b, Value x, int64_t dim) {
+  OpBuilder &builder = b.builder;
+  ArrayRef<int64_t> shape = getShape(x);
+  SmallVector<int64_t> along(shape.size(), 1);
+  along[dim] = shape[dim];
+  auto type = RankedTensorType::get(along, builder.getI64Type());
+  Value index = b.make<IotaOp>(type, /*key=*/Value(),
+                               builder.getI64IntegerAttr(dim), TileAttr());
+  Value distance = b.sub(b.scalar(index, shape[dim]), index);
+  Value none = b.scalar(index, 0);
+  Value largest = b.make<ReduceOp>(ReduceKind::Max, x, ArrayRef<int64_t>(dim),
+                                   /*keep_dims=*/true);
+  Value found =
+      b.select(b.compare(ComparePredicate::Eq, x, largest), distance, none);
+  if (isa<FloatType>(getElementTypeOrSelf(x)))
+    found = b.select(b.compare(ComparePredicate::Ne, x, x), distance, found);
+  Value farthest =
+      b.make<ReduceOp>(ReduceKind::Max, found, ArrayRef<int64_t>(dim),
+                       /*keep_dims=*/false);
+  return b.sub(b.scalar(farthest, shape[dim]), farthest);
+}
+
+PP_DECOMPOSE(ArgmaxOp, Model) {
+  TensorBuilder b(builder, getLoc());
+  return {findLargest(b, getX(), getDim())};
+}
+
+/// The negative of an integer may not exist, unlike -1 - x.
+PP_DECOMPOSE(ArgminOp, Model) {
+  TensorBuilder b(builder, getLoc());
+  Value x = getX();
+  return {findLargest(b,
+                      isa<FloatType>(getElementTypeOrSelf(x))
+                          ? b.make<NegOp>(x)
+                          : b.sub(b.scalar(x, -1), x),
+                      getDim())};
+}
+
 PP_DECOMPOSE(LayerNormOp, Model) {
   TensorBuilder b(builder, getLoc());
   Value rows = b.make<NormalizeOp>(b.castToStatistics(getX()),

@@ -208,6 +208,35 @@ PP_INFER(ReduceOp) {
   return success();
 }
 
+/// An i64 for each element of the other dimensions.
+template <typename OpT>
+static LogicalResult inferIndexOf(std::optional<Location> loc,
+                                  ValueRange operands, IntegerAttr dim,
+                                  SmallVectorImpl<Type> &results) {
+  auto types = getTensors<OpT>(loc, operands);
+  if (failed(types) || !dim)
+    return failure();
+  RankedTensorType type = types->front();
+  int64_t at = dim.getInt();
+  if (at < 0 || at >= type.getRank())
+    return inferError<OpT>(loc, "dim ", at, " is no dimension of ", type);
+  SmallVector<int64_t> shape(type.getShape());
+  shape.erase(shape.begin() + at);
+  results.push_back(
+      RankedTensorType::get(shape, IntegerType::get(type.getContext(), 64)));
+  return success();
+}
+
+#define PP_INFER_INDEX_OF(OpT)                                                 \
+  PP_INFER(OpT) {                                                              \
+    return inferIndexOf<OpT>(                                                  \
+        loc, operands, collectProperties<OpT>(properties, attributes).dim,     \
+        results);                                                              \
+  }
+PP_INFER_INDEX_OF(ArgmaxOp)
+PP_INFER_INDEX_OF(ArgminOp)
+#undef PP_INFER_INDEX_OF
+
 PP_INFER(MatmulOp) {
   auto types = getTensors<MatmulOp>(loc, operands);
   if (failed(types) ||

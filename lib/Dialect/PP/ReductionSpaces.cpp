@@ -33,6 +33,27 @@ bool ReduceOp::isLinearIn(ArrayRef<unsigned> operands) {
   return getKind() != ReduceKind::Max;
 }
 
+/// The index of the largest or smallest element: a maximum in the end.
+static IterationSpace indexOfSpace(Value x, uint64_t dim) {
+  SpaceBuilder builder;
+  SmallVector<unsigned> loops;
+  for (auto [i, size] : llvm::enumerate(getShape(x)))
+    loops.push_back(
+        builder.addLoop(size, i == dim ? LoopKind::Max : LoopKind::Parallel));
+  builder.addOperand(loops);
+  loops.erase(loops.begin() + static_cast<int64_t>(dim));
+  builder.addResult(loops);
+  return builder.take();
+}
+
+IterationSpace ArgmaxOp::getIterationSpace() {
+  return indexOfSpace(getX(), getDim());
+}
+
+IterationSpace ArgminOp::getIterationSpace() {
+  return indexOfSpace(getX(), getDim());
+}
+
 IterationSpace MatmulOp::getIterationSpace() {
   SpaceBuilder builder;
   ArrayRef<int64_t> shape = getShape(getResult());

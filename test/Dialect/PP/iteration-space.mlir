@@ -171,6 +171,10 @@ func.func @reduce(%x: tensor<4x8x2xf32>) {
   %1 = pp.reduce mean %x [1] {keep_dims} : tensor<4x8x2xf32>
   // expected-remark @below {{a=4 b=8(max) c=2: [a, b, c] -> [a, c].}}
   %2 = pp.reduce max %x [1] : tensor<4x8x2xf32>
+  // expected-remark @below {{a=4 b=8(max) c=2: [a, b, c] -> [a, c].}}
+  %3 = pp.argmin %x {dim = 1 : i64} : tensor<4x8x2xf32>
+  // expected-remark @below {{a=4 b=8 c=2(max): [a, b, c] -> [a, b].}}
+  %4 = pp.argmax %x {dim = 2 : i64} : tensor<4x8x2xf32>
   return
 }
 

@@ -69,3 +69,11 @@ func.func @matmul_many_batches(%x: tensor<2x3x7x4x8xf32>, %w: tensor<2x3x7x8x5xf
   %0 = pp.matmul %x, %w : tensor<2x3x7x4x8xf32>, tensor<2x3x7x8x5xf32>
   return
 }
+
+// -----
+
+func.func @argmax_dim(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'pp.argmax' op dim 2 is no dimension of 'tensor<4x8xf32>'}}
+  %0 = pp.argmax %x {dim = 2 : i64} : tensor<4x8xf32>
+  return
+}

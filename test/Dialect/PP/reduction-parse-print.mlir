@@ -12,6 +12,15 @@ func.func @reduce(%x: tensor<4x8x2xf32>) -> (tensor<8xf32>, tensor<4x1x2xf32>, t
   return %0, %1, %2 : tensor<8xf32>, tensor<4x1x2xf32>, tensor<f32>
 }
 
+// CHECK-LABEL: @index_of
+func.func @index_of(%x: tensor<4x8xf32>, %i: tensor<4xi32>) -> (tensor<4xi64>, tensor<i64>) {
+  // CHECK: pp.argmax %{{.*}} {dim = 1 : i64} : tensor<4x8xf32>
+  %0 = pp.argmax %x {dim = 1 : i64} : tensor<4x8xf32>
+  // CHECK: pp.argmin %{{.*}} {dim = 0 : i64} : tensor<4xi32>
+  %1 = pp.argmin %i {dim = 0 : i64} : tensor<4xi32>
+  return %0, %1 : tensor<4xi64>, tensor<i64>
+}
+
 // CHECK-LABEL: @matmul
 func.func @matmul(%x: tensor<2x3x4x8xf32>, %y: tensor<2x3x5x8xf32>, %w: tensor<8x5xbf16>, %z: tensor<8x4xbf16>)
     -> (tensor<2x3x4x5xf32>, tensor<4x5xbf16>) {

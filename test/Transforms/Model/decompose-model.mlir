@@ -27,6 +27,24 @@ func.func @mean(%x: tensor<4x8x2xf32>) -> tensor<8xf32> {
   return %0 : tensor<8xf32>
 }
 
+// Of equal elements the first; what is not equal to itself is before all others.
+// CHECK-LABEL: @argmax(
+// CHECK-SAME: %[[X:.*]]: tensor
+// CHECK-DAG: %[[INDEX:.*]] = pp.iota {dim = 1 : i64} -> tensor<1x8x1xi64>
+// CHECK-DAG: %[[SIZE:.*]] = pp.constant dense<8> : tensor<i64>
+// CHECK-DAG: %[[DISTANCE:.*]] = pp.sub %[[SIZE]], %[[INDEX]]
+// CHECK-DAG: %[[MAX:.*]] = pp.reduce max %[[X]] [1] {keep_dims}
+// CHECK: %[[EQUAL:.*]] = pp.compare eq %[[X]], %[[MAX]]
+// CHECK: %[[FOUND:.*]] = pp.select %[[EQUAL]], %[[DISTANCE]]
+// CHECK: %[[NAN:.*]] = pp.compare ne %[[X]], %[[X]]
+// CHECK: %[[EITHER:.*]] = pp.select %[[NAN]], %[[DISTANCE]], %[[FOUND]]
+// CHECK: %[[FIRST:.*]] = pp.reduce max %[[EITHER]] [1] : tensor<4x8x2xi64>
+// CHECK: pp.sub %{{.*}}, %[[FIRST]]
+func.func @argmax(%x: tensor<4x8x2xf32>) -> tensor<4x2xi64> {
+  %0 = pp.argmax %x {dim = 1 : i64} : tensor<4x8x2xf32>
+  return %0 : tensor<4x2xi64>
+}
+
 // Summed in f32.
 // CHECK-LABEL: @silu_bf16(
 // CHECK: %[[X:.*]] = pp.cast %{{.*}} : tensor<8xbf16> to tensor<8xf32>

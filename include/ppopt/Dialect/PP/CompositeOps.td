@@ -214,6 +214,21 @@ def PP_AttentionStepOp : PP_ModelOp<"attention_step", [PP_Space, PP_Decompose,
 }
 
 //===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+class PP_IndexOfOp<string mnemonic, string which> : PP_ModelOp<mnemonic, [PP_Infer, PP_Space, PP_Decompose]> {
+  let summary = "index of the " # which # " element along `dim`";
+  let description = "Of equal elements the first; a NaN is before all numbers. The result lacks `dim`; it has no gradient. A composite, replaced before"
+      "\nautodiff.\n\nExample:\n\n```mlir\n%i = pp." # mnemonic # " %x {dim = 1 : i64} : tensor<4x8xf32>\n```\n";
+  let arguments = (ins PP_NumberTensor:$x, PP_I64Attr:$dim);
+  let results = (outs PP_IntTensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+def PP_ArgmaxOp : PP_IndexOfOp<"argmax", "largest">;
+def PP_ArgminOp : PP_IndexOfOp<"argmin", "smallest">;
+
+//===----------------------------------------------------------------------===//
 // Losses
 //===----------------------------------------------------------------------===//
 
