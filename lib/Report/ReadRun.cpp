@@ -28,6 +28,7 @@ public:
 private:
   void readStart(const json::Object &record);
   Error readStep(const json::Object &record);
+  Error readMetrics(const json::Object &record, Metrics &metrics);
   Error readEvaluation(const json::Object &record);
   Error goOnAt(int64_t place, int64_t stepsBefore);
   void forgetFrom(int64_t place);
@@ -114,9 +115,25 @@ Error RunReader::readStep(const json::Object &record) {
       return mean.takeError();
     step.staleness = *mean;
   }
+  if (Error error = readMetrics(record, step.metrics))
+    return error;
   if (Error error = goOnAt(placeOf(step), step.step - 1))
     return error;
   run.steps.push_back(step);
+  return Error::success();
+}
+
+/// Reads the metrics of a step or an evaluation, if it has some.
+Error RunReader::readMetrics(const json::Object &record, Metrics &metrics) {
+  const json::Object *found = record.getObject("metrics");
+  if (!found)
+    return Error::success();
+  for (const auto &[name, value] : *found) {
+    Expected<double> number = getNumber(*found, name);
+    if (!number)
+      return number.takeError();
+    metrics[json::fixUTF8(StringRef(name))] = *number;
+  }
   return Error::success();
 }
 
@@ -127,7 +144,9 @@ Error RunReader::readEvaluation(const json::Object &record) {
   Expected<double> loss = getNumber(record, "loss");
   if (!loss)
     return loss.takeError();
-  Evaluation evaluation{*number, *loss};
+  Evaluation evaluation{*number, *loss, {}};
+  if (Error error = readMetrics(record, evaluation.metrics))
+    return error;
   if (Error error = goOnAt(placeOf(evaluation), evaluation.step))
     return error;
   run.evaluations.push_back(evaluation);

@@ -12,6 +12,7 @@
 #include "llvm/Support/JSON.h"
 
 #include <cmath>
+#include <set>
 
 using namespace llvm;
 using namespace ppopt;
@@ -44,6 +45,39 @@ static void writeFlat(json::OStream &json, StringRef name,
   json.attributeEnd();
 }
 
+/// Writes a metric's values among the records: [position, value, …].
+template <typename Record>
+static void writeMetric(json::OStream &json, StringRef name,
+                        const std::string &metric,
+                        const std::vector<Record> &records) {
+  std::vector<std::pair<size_t, double>> values;
+  for (size_t i = 0; i < records.size(); ++i)
+    if (auto found = records[i].metrics.find(metric);
+        found != records[i].metrics.end())
+      values.emplace_back(i, found->second);
+  writeFlat(json, name, ArrayRef(values),
+            [](raw_ostream &out, const std::pair<size_t, double> &value) {
+              out << value.first << ",";
+              writeNumber(out, value.second);
+            });
+}
+
+static void writeMetrics(json::OStream &json, const Run &run) {
+  std::set<std::string> names;
+  for (const Step &step : run.steps)
+    for (const auto &metric : step.metrics)
+      names.insert(metric.first);
+  for (const Evaluation &evaluation : run.evaluations)
+    for (const auto &metric : evaluation.metrics)
+      names.insert(metric.first);
+  for (const std::string &name : names)
+    json.object([&] {
+      json.attribute("name", name);
+      writeMetric(json, "steps", name, run.steps);
+      writeMetric(json, "evaluations", name, run.evaluations);
+    });
+}
+
 static void writeRun(json::OStream &json, const Run &run) {
   json.attribute("name", json::fixUTF8(run.name));
   json.attribute("model", run.model);
@@ -67,6 +101,7 @@ static void writeRun(json::OStream &json, const Run &run) {
               out << evaluation.step << ",";
               writeNumber(out, evaluation.loss);
             });
+  json.attributeArray("metrics", [&] { writeMetrics(json, run); });
   writeFlat(json, "resumed", ArrayRef(run.resumed),
             [](raw_ostream &out, int64_t steps) { out << steps; });
 }

@@ -13,21 +13,27 @@
 #include "llvm/Support/Error.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace ppopt::curves {
+
+/// By name.
+using Metrics = std::map<std::string, double>;
 
 /// Numbers are NaN where the log has null: not finite, or unknown.
 struct Step {
   int64_t step; ///< from 1
   double loss, norm, perSecond, milliseconds;
   double staleness; ///< mean, of an asynchronous run; else NaN
+  Metrics metrics;  ///< of its batch, if they were computed
 };
 
 struct Evaluation {
   int64_t step; ///< steps done before it
   double loss;
+  Metrics metrics;
 };
 
 /// A training run that was killed and resumed is one run: where a later start

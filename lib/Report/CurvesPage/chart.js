@@ -36,9 +36,8 @@ function forEachValue(run, chart, use) {
     use(step, smoothed[i]);
     if (step > view.end) break;
   }
-  if (chart.field !== "loss") return;
-  for (const {at: step, loss} of run.evaluations)
-    if (step >= view.start && step <= view.end) use(step, loss);
+  for (const evaluation of getEvaluated(run, chart.field))
+    if (evaluation.at >= view.start && evaluation.at <= view.end) use(evaluation.at, evaluation[chart.field]);
 }
 
 // Sets the range of values of the chart's vertical axis.
@@ -148,7 +147,7 @@ function drawRun(run, chart) {
   }
   context.lineWidth = 1.8;
   drawn += drawLine(run, chart, smooth(run, chart.field, view.weight));
-  if (chart.field === "loss") drawEvaluations(run, chart, color);
+  drawEvaluations(run, chart, color);
   context.lineWidth = 1;
   context.setLineDash([3, 4]);
   context.globalAlpha = 0.7;
@@ -165,11 +164,11 @@ function drawRun(run, chart) {
 }
 
 function drawEvaluations(run, chart, color) {
-  const dots = run.evaluations.filter(({at: step, loss}) =>
-      step >= view.start && step <= view.end && loss !== null && getY(chart, loss) !== null);
-  for (const {at: step, loss} of dots) {
+  const dots = getEvaluated(run, chart.field).filter(({at: step, [chart.field]: value}) =>
+      step >= view.start && step <= view.end && getY(chart, value) !== null);
+  for (const {at: step, [chart.field]: value} of dots) {
     context.beginPath();
-    context.arc(getX(step), getY(chart, loss), 4, 0, 2 * Math.PI);
+    context.arc(getX(step), getY(chart, value), 4, 0, 2 * Math.PI);
     context.fillStyle = color;
     context.fill();
     context.strokeStyle = getColor("panel");

@@ -47,14 +47,16 @@ function describePointed(run) {
   const smoothed = step && smooth(run, "loss", view.weight)[run.steps.indexOf(step)];
   return [make("span", {}, makeSwatch(run), run.name), step ? String(step.step) : "–",
           ...[step?.loss, ...(view.weight > 0 ? [smoothed] : []), step?.norm, step?.rate].map(spellValue),
-          evaluation ? `${spellValue(evaluation.loss)} after ${evaluation.step}` : "–"];
+          evaluation ? `${spellValue(evaluation.loss)} after ${evaluation.step}` : "–",
+          ...metricNames.map((name) => spellValue(evaluation?.[fieldOf(name)]))];
 }
 
 function showTip(event) {
   const tip = find("tip"), shown = runs.filter((run) => run.shown);
   tip.hidden = view.pointed === null || view.dragged !== null || shown.length === 0;
   if (tip.hidden) return;
-  const heads = ["", "step", "loss", ...(view.weight > 0 ? ["smoothed"] : []), "norm", "per second", "evaluation"];
+  const heads = ["", "step", "loss", ...(view.weight > 0 ? ["smoothed"] : []), "norm", "per second", "evaluation",
+                 ...metricNames];
   tip.replaceChildren(makeTable(heads, shown.map(describePointed)));
   placeTip(tip, event, section.getBoundingClientRect().right);
 }

@@ -1,11 +1,23 @@
 // Unpacks the runs. `logged` holds flat arrays of numbers: steps [step, loss,
-// norm, rate, ms, staleness], evaluations [step, loss]; null where a number is unknown.
+// norm, rate, ms, staleness], evaluations [step, loss], and of each metric its values at positions of both: [position, value];
+// null where a number is unknown.
 
 const runs = logged.map((run, index) => ({
   ...run, index, shown: true,
   steps: unflatten(run.steps, ["step", "loss", "norm", "rate", "ms", "staleness"]),
   evaluations: unflatten(run.evaluations, ["step", "loss"]),
 }));
+
+// A metric is a field of all steps and evaluations.
+const metricNames = [...new Set(runs.flatMap((run) => run.metrics.map(({name}) => name)))];
+function fieldOf(name) { return `metric ${name}`; }
+for (const run of runs) {
+  for (const record of [...run.steps, ...run.evaluations])
+    for (const name of metricNames) record[fieldOf(name)] = null;
+  for (const metric of run.metrics)
+    for (const kind of ["steps", "evaluations"])
+      for (const {position, value} of unflatten(metric[kind], ["position", "value"])) run[kind][position][fieldOf(metric.name)] = value;
+}
 
 // Seconds that a run has spent in steps; an evaluation is after the last step before it.
 for (const run of runs) {
@@ -30,11 +42,15 @@ setAxis("step");
 const units = [...new Set(runs.filter((run) => run.steps.length).map((run) => run.unit === "tok" ? "tokens" : run.unit))];
 const charts = [
   {field: "loss", name: "loss", part: 5, hasZero: false, canBeLogarithmic: true},
+  ...metricNames.map((name) => ({field: fieldOf(name), name, part: 2.5, hasZero: false, canBeLogarithmic: false})),
   {field: "norm", name: "norm of the gradient", part: 2.5, hasZero: false, canBeLogarithmic: true},
   {field: "rate", name: `${units.join(" or ")} per second`, part: 2.5, hasZero: true, canBeLogarithmic: false},
   {field: "staleness", name: "staleness in steps", part: 2, hasZero: true, canBeLogarithmic: false},
-].filter((chart) => runs.some((run) => run.steps.some((step) => step[chart.field] !== null) ||
-                                       (chart.field === "loss" && run.evaluations.length)));
+].filter(({field}) => runs.some((run) => run.steps.some((step) => step[field] !== null) ||
+                                        (field === "loss" && run.evaluations.length) || getEvaluated(run, field).length));
+
+// The evaluations of a run that have a value of a field.
+function getEvaluated(run, field) { return run.evaluations.filter((evaluation) => (evaluation[field] ?? null) !== null); }
 
 // The first eight runs have the page's colours; more get hues around the wheel.
 function getRunColor(index) { return index < 8 ? getColor(`run${index}`) : `hsl(${Math.round(index * 137.5) % 360} 60% 52%)`; }

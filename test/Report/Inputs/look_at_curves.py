@@ -26,6 +26,9 @@ function drawn(run) {
     for (const step of visible)
       if (step[chart.field] !== null && !hasColor(run, chart, step.at, step[chart.field]))
         wrong.push(`${chart.field} of step ${step.step}`);
+    for (const evaluation of getEvaluated(run, chart.field).filter(({at}) => at >= view.start && at <= view.end))
+      if (!hasColor(run, chart, evaluation.at, evaluation[chart.field]))
+        wrong.push(`${chart.field} of the evaluation after ${evaluation.step}`);
   }
   return wrong.join(", ") || "all";
 }
@@ -49,6 +52,9 @@ function report() {
     lines.push(`run: ${run.name.replace(/.*[/]/, "")}`);
     lines.push(`losses: ${run.steps.map((step) => `${step.step} ${step.loss}`).join(", ")}`);
     lines.push(`evaluations: ${run.evaluations.map(({step, loss}) => `${step} ${loss}`).join(", ")}`);
+    const spell = (records, name) => records.filter((record) => record[fieldOf(name)] !== null).map((record) => `${record.step} ${record[fieldOf(name)]}`).join(", ");
+    if (run.metrics.length)
+      lines.push(`metrics: ${run.metrics.map(({name}) => `${name} steps ${spell(run.steps, name)} evaluations ${spell(run.evaluations, name)}`).join("; ")}`);
     lines.push(`resumed after: ${run.resumed.join(", ")}`);
     lines.push(`drawn: ${drawn(run)}`);
   }
