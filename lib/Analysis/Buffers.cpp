@@ -32,6 +32,10 @@ BufferAttr pp::getWholeBuffer(RoleAttr role) {
     return get(BufferKind::Norm);
   case RoleKind::Check:
     return get(BufferKind::Check, role.getName());
+  case RoleKind::Metric:
+    return get(BufferKind::Metric, role.getName());
+  case RoleKind::MetricCount:
+    return get(BufferKind::MetricCount, role.getName());
   case RoleKind::Cache:
     return get(BufferKind::Cache, role.getName());
   case RoleKind::Logits:

@@ -32,15 +32,22 @@ bool pp::splitsBackward(PlanOp plan) {
   return shape && shape->splitsBackward;
 }
 
+static bool isForward(TaskOp task) {
+  return task.getKind() == TaskKind::Forward ||
+         task.getKind() == TaskKind::Evaluation;
+}
+
 namespace {
 
 /// Collects stages and edges from tasks.
 class GraphBuilder {
 public:
-  GraphBuilder(ModuleOp module, PlanOp plan) : module(module), plan(plan) {
+  GraphBuilder(ModuleOp module, PlanOp plan, bool isEvaluation)
+      : module(module), plan(plan), isEvaluation(isEvaluation) {
     graph.places = plan.getPlaces();
   }
   StageGraph run();
+  StageGraph run(StageGraph training);
 
 private:
   void addTask(TaskOp task);
@@ -52,6 +59,7 @@ private:
 
   ModuleOp module;
   PlanOp plan;
+  bool isEvaluation;
   StageGraph graph;
   DenseMap<StringAttr, TaskOp> tasks;
   DenseMap<int64_t, size_t> edgeOf; ///< by copy
@@ -65,7 +73,7 @@ void GraphBuilder::addTask(TaskOp task) {
   if (!pp::getWork(task.getKind()))
     return;
   ppopt::schedule::Stage &stage = graph.stages[number];
-  if (task.getKind() == TaskKind::Forward)
+  if (isForward(task))
     stage.place = task.getPlace();
   else
     stage.hasBackward = true;
@@ -74,7 +82,8 @@ void GraphBuilder::addTask(TaskOp task) {
 /// Adds copies of microbatches, and values between stages of one place.
 void GraphBuilder::addEdges() {
   for (const auto &[id, copy] : StepCopies(module))
-    if (!copy.isOfStep()) {
+    if (!copy.isOfStep() &&
+        (isEvaluation ? copy.isInEvaluation : copy.isInTraining)) {
       edgeOf[id] = graph.edges.size();
       graph.edges.push_back(
           {static_cast<int>(copy.fromStage), static_cast<int>(copy.toStage),
@@ -84,15 +93,15 @@ void GraphBuilder::addEdges() {
   if (!step)
     return;
   std::map<std::tuple<int64_t, int64_t, bool>, int64_t> bytes;
-  for (auto call : step.getMicrobatch().getOps<CallOp>()) {
+  Region &region = isEvaluation ? step.getEvaluation() : step.getMicrobatch();
+  for (auto call : region.getOps<CallOp>()) {
     addReader(call);
     TaskOp task = getTask(call);
     for (Value operand : call.getValues()) {
       auto maker = operand.getDefiningOp<CallOp>();
       TaskOp from = maker ? getTask(maker) : TaskOp();
       if (from && from.getStage() != task.getStage())
-        bytes[{from.getStage(), task.getStage(),
-               from.getKind() != TaskKind::Forward}] +=
+        bytes[{from.getStage(), task.getStage(), !isForward(from)}] +=
             getAlignedBytes(operand.getType());
     }
   }
@@ -107,8 +116,8 @@ void GraphBuilder::addEdges() {
 /// before: backwards come after the forward of their stage.
 void GraphBuilder::addReader(CallOp call) {
   TaskOp task = getTask(call);
-  bool isForward = task.getKind() == TaskKind::Forward;
-  if (!isForward && task.getKind() != TaskKind::Backward &&
+  bool readsForward = isForward(task);
+  if (!readsForward && task.getKind() != TaskKind::Backward &&
       task.getKind() != TaskKind::BackwardInput)
     return;
   auto stage = static_cast<int>(task.getStage());
@@ -117,7 +126,7 @@ void GraphBuilder::addReader(CallOp call) {
     if (!copy)
       continue;
     ppopt::schedule::Edge &edge = graph.edges[edgeOf.lookup(copy.getId())];
-    if (edge.isGradient != isForward && edge.to != stage &&
+    if (edge.isGradient != readsForward && edge.to != stage &&
         !llvm::is_contained(edge.alsoTo, stage))
       edge.alsoTo.push_back(stage);
   }
@@ -130,6 +139,16 @@ StageGraph GraphBuilder::run() {
       addTask(task);
   }
   setStageTimes(module, plan, graph);
+  addEdges();
+  return std::move(graph);
+}
+
+StageGraph GraphBuilder::run(StageGraph training) {
+  for (auto task : module.getOps<TaskOp>())
+    tasks[task.getSymNameAttr()] = task;
+  graph.stages = std::move(training.stages);
+  for (ppopt::schedule::Stage &stage : graph.stages)
+    stage.hasBackward = false;
   addEdges();
   return std::move(graph);
 }
@@ -177,7 +196,7 @@ void pp::setStageTimes(ModuleOp module, PlanOp plan, StageGraph &graph) {
   TaskTimes times(module);
   geometry::Mesh mesh = plan.getGeometry();
   for (auto task : module.getOps<TaskOp>()) {
-    if (!pp::getWork(task.getKind()))
+    if (!pp::getWork(task.getKind()) || task.getKind() == TaskKind::Evaluation)
       continue;
     ppopt::schedule::Stage &stage =
         graph.stages[static_cast<size_t>(task.getStage())];
@@ -208,13 +227,20 @@ void pp::setStageTimes(ModuleOp module, PlanOp plan, StageGraph &graph) {
 }
 
 StageGraph pp::makeStageGraph(ModuleOp module, PlanOp plan) {
-  return GraphBuilder(module, plan).run();
+  return GraphBuilder(module, plan, /*isEvaluation=*/false).run();
+}
+
+StageGraph pp::makeEvaluationGraph(ModuleOp module, PlanOp plan,
+                                   StageGraph training) {
+  return GraphBuilder(module, plan, /*isEvaluation=*/true)
+      .run(std::move(training));
 }
 
 std::optional<ppopt::schedule::Work> pp::getWork(TaskKind kind) {
   using ppopt::schedule::Work;
   switch (kind) {
   case TaskKind::Forward:
+  case TaskKind::Evaluation:
     return Work::Forward;
   case TaskKind::Backward:
     return Work::Backward;

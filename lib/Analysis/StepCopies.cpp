@@ -109,8 +109,10 @@ StepCopy CopyFinder::describe(CopyOp copy) const {
   if (auto call = result ? dyn_cast<CallOp>(result.getOwner()) : CallOp()) {
     TaskOp task = getTask(call);
     found.fromStage = task.getStage();
-    found.value = "s" + std::to_string(task.getStage()) +
-                  (task.getKind() == TaskKind::Forward ? ".v" : ".g") +
+    const char *of = task.getKind() == TaskKind::Forward      ? ".v"
+                     : task.getKind() == TaskKind::Evaluation ? ".e"
+                                                              : ".g";
+    found.value = "s" + std::to_string(task.getStage()) + of +
                   std::to_string(getNumber(call, result));
   }
   return found;
@@ -136,7 +138,10 @@ StepCopies::StepCopies(ModuleOp module) {
   for (Region &region : step->getRegions())
     for (Operation &op : region.getOps()) {
       if (auto copy = dyn_cast<CopyBucketOp>(op)) {
-        copies.try_emplace(copy.getId(), finder.describe(copy));
+        StepCopy &added =
+            copies.try_emplace(copy.getId(), finder.describe(copy))
+                .first->second;
+        added.isInTraining = added.isInEvaluation = true;
         continue;
       }
       auto copy = dyn_cast<CopyOp>(op);
@@ -148,6 +153,8 @@ StepCopies::StepCopies(ModuleOp module) {
       if (!isNew && !copy.getGradientOf())
         it->second.toStage =
             std::min(it->second.toStage, finder.findReader(copy));
+      (&region == &step.getEvaluation() ? it->second.isInEvaluation
+                                        : it->second.isInTraining) = true;
     }
   for (auto &[id, copy] : copies)
     if (copy.gradientOf)

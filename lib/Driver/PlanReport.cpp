@@ -94,7 +94,7 @@ describeStages(ModuleOp module, const StepCopies &copies, size_t count) {
     if (task.getKind() == TaskKind::Forward || task.getKind() == TaskKind::Loss)
       addForward(task, stages[task.getStage()]);
   for (const auto &[id, copy] : copies) {
-    if (copy.isOfStep())
+    if (copy.isOfStep() || !copy.isInTraining)
       continue;
     auto from = static_cast<int>(copy.fromStage);
     auto to = static_cast<int>(copy.toStage);
@@ -247,7 +247,7 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
   bool isLocal = plan->getLaunch() == Launch::local;
   report.timeline.rows.resize(report.graph.places);
   for (const auto &[id, copy] : index.getCopies())
-    if (!copy.isOfStep())
+    if (!copy.isOfStep() && copy.isInTraining)
       report.edgeNames.push_back(copy.getName());
   report.loans = describeLoans(index.getCopies());
   report.stages =

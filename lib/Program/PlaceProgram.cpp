@@ -32,6 +32,7 @@ private:
   std::optional<schema::Shard> describeShard(ParamDeclOp param);
   LogicalResult addParameters();
   LogicalResult addCounts();
+  LogicalResult addMetrics();
   LogicalResult addChecks();
   LogicalResult addActions();
   LogicalResult addOwned(ArrayRef<ScheduleOp> schedules);
@@ -163,6 +164,25 @@ LogicalResult PlaceWriter::addCounts() {
   return success();
 }
 
+/// Adds all metrics of the program, in its order.
+LogicalResult PlaceWriter::addMetrics() {
+  auto scalars = findScalars(module);
+  for (auto &[role, type] : scalars) {
+    if (role.getKind() != RoleKind::Metric)
+      continue;
+    schema::PlaceMetric &metric = place.metrics.emplace_back();
+    if (failed(find(getWholeBuffer(role), plan.getLoc(), metric.address)))
+      return failure();
+    auto count =
+        RoleAttr::get(plan.getContext(), RoleKind::MetricCount, role.getName());
+    if (scalars.contains(count) &&
+        failed(
+            find(getWholeBuffer(count), plan.getLoc(), metric.count.emplace())))
+      return failure();
+  }
+  return success();
+}
+
 /// Adds the checks of the place's tasks; numbers index the program's list.
 LogicalResult PlaceWriter::addChecks() {
   int64_t number = 0;
@@ -220,8 +240,9 @@ LogicalResult PlaceWriter::addOwned(ArrayRef<ScheduleOp> schedules) {
 FailureOr<schema::Place> PlaceWriter::write() {
   place.place = contents.place;
   addArena();
-  if (failed(addScalars()) || failed(addCounts()) || failed(addChecks()) ||
-      failed(addInputs()) || failed(addParameters()) || failed(addActions()))
+  if (failed(addScalars()) || failed(addCounts()) || failed(addMetrics()) ||
+      failed(addChecks()) || failed(addInputs()) || failed(addParameters()) ||
+      failed(addActions()))
     return failure();
   place.predicted = predictCounts(plan, contents, index);
   return std::move(place);

@@ -45,15 +45,28 @@ SmallVector<PlaceContents, 0> pp::collectPlaces(ModuleOp module, PlanOp plan) {
   return places;
 }
 
+/// Returns whether tasks add to what has a role of this kind, or note it there:
+/// every place has it.
+static bool isScalar(RoleKind kind) {
+  switch (kind) {
+  case RoleKind::Loss:
+  case RoleKind::Norm:
+  case RoleKind::Global:
+  case RoleKind::Check:
+  case RoleKind::Metric:
+  case RoleKind::MetricCount:
+    return true;
+  default:
+    return false;
+  }
+}
+
 llvm::MapVector<RoleAttr, ShapedType> pp::findScalars(ModuleOp module) {
   llvm::MapVector<RoleAttr, ShapedType> scalars;
   for (auto task : module.getOps<TaskOp>())
     for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
       RoleAttr role = task.getArgRole(i);
-      if (role.getKind() == RoleKind::Loss ||
-          role.getKind() == RoleKind::Norm ||
-          role.getKind() == RoleKind::Global ||
-          role.getKind() == RoleKind::Check)
+      if (isScalar(role.getKind()))
         scalars.insert({role, cast<ShapedType>(task.getArgumentTypes()[i])});
     }
   return scalars;

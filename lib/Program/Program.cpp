@@ -50,6 +50,7 @@ private:
   LogicalResult addParameters();
   void addBuffers();
   void addScalars();
+  void addMetrics();
   void addTransfers();
   void addMatmuls();
   void addKernels();
@@ -268,6 +269,18 @@ void ProgramWriter::addScalars() {
     }
 }
 
+/// Adds the metrics, in the order of the tasks that make them.
+void ProgramWriter::addMetrics() {
+  llvm::StringSet<> counted;
+  for (auto &[role, type] : findScalars(module))
+    if (role.getKind() == RoleKind::MetricCount)
+      counted.insert(role.getName());
+  for (auto &[role, type] : findScalars(module))
+    if (role.getKind() == RoleKind::Metric)
+      program.metrics.push_back(
+          {role.getName().str(), counted.contains(role.getName())});
+}
+
 void ProgramWriter::addTransfers() {
   for (auto [task, collective] : tables.collectives) {
     schema::TaskCollective described;
@@ -395,6 +408,7 @@ FailureOr<schema::Program> ProgramWriter::write() {
     return failure();
   addBuffers();
   addScalars();
+  addMetrics();
   addTransfers();
   addMatmuls();
   addKernels();

@@ -490,7 +490,8 @@ LogicalResult TaskMemory::verify(ReleaseOp op) {
 /// microbatch.
 static bool isAccumulator(RoleKind kind) {
   return kind == RoleKind::Grad || kind == RoleKind::GradRange ||
-         kind == RoleKind::Loss;
+         kind == RoleKind::Loss || kind == RoleKind::Metric ||
+         kind == RoleKind::MetricCount;
 }
 
 /// Checks that arguments that hold nothing when the task begins are complete

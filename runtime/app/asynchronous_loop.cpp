@@ -54,6 +54,8 @@ private:
   void beforeEvaluation() override { buckets_.gather(); }
   runtime::EvalResult combine(const runtime::EvalResult &own,
                               bool isMean) override;
+  runtime::MetricSums combineMetrics(const runtime::EvalResult &own,
+                                     bool isMean);
   void prefetchTraining(int64_t stepsDone) override;
 
   const int64_t trainers_, trainer_;
@@ -252,6 +254,29 @@ void AsynchronousLoop::agreeOnUpdates() {
   settings_.updates = std::max<int64_t>(total.most, 0);
 }
 
+/// Returns the metrics of all trainers on rank 0, and the rank's own elsewhere.
+runtime::MetricSums
+AsynchronousLoop::combineMetrics(const runtime::EvalResult &own, bool isMean) {
+  size_t count = program_.metrics.size();
+  if (count == 0)
+    return {};
+  // Its values and counts; zeros if it has none.
+  std::vector<double> part(2 * count), all(part.size() * program_.plan.ranks());
+  std::copy(own.metrics.values.begin(), own.metrics.values.end(), part.begin());
+  std::copy(own.metrics.counts.begin(), own.metrics.counts.end(),
+            part.begin() + int64_t(count));
+  Messages(rank_).gather(part.data(), part.size() * sizeof(double), all.data());
+  if (rank_.index != 0)
+    return own.metrics;
+  runtime::MetricSums whole;
+  for (int leader : leaders_) {
+    const double *from = &all[size_t(leader) * part.size()];
+    whole.add({{from, from + count}, {from + count, from + 2 * count}},
+              program_.metrics, isMean);
+  }
+  return whole;
+}
+
 /// Each trainer has evaluated its part of the batches.
 runtime::EvalResult AsynchronousLoop::combine(const runtime::EvalResult &own,
                                               bool isMean) {
@@ -278,6 +303,7 @@ runtime::EvalResult AsynchronousLoop::combine(const runtime::EvalResult &own,
   }
   messages.broadcast(&whole, sizeof whole);
   runtime::EvalResult result;
+  result.metrics = combineMetrics(own, isMean);
   result.isBad = whole.isBad != 0;
   if (whole.isCounted > 0)
     result.loss = whole.loss;

@@ -70,6 +70,10 @@ void addSampleFlags(TrainFlags &flags, Options &options) {
   flags.integer("--eval-every", options.evalEvery, 1,
                 "Evaluate before the first step and after every N steps "
                 "(default: only after the last step)");
+  flags.integer("--metrics-every", options.metricsEvery, 1,
+                "Compute the model's metrics on the batch of every Nth step, "
+                "before the step, which takes as long as an evaluation of the "
+                "batch (default: only in evaluations)");
   flags.value("--eval-batches", "N|all",
               "An evaluation is over the rows of N batches, evenly spaced over "
               "its samples, or over all samples (default: 8, or all samples if "

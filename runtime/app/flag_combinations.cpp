@@ -71,6 +71,15 @@ void checkSamples(const Program &program, const Options &options,
   for (const char *flag : {"--eval-every", "--eval-batches"})
     if (flags.has(flag) && !evaluates)
       throw UsageError("{}: needs --eval-data or --eval-inputs", flag);
+  if (options.metricsEvery > 0 && program.metrics.empty())
+    throw UsageError("--metrics-every: this program has no metrics: name "
+                     "results of the model's function {pp.metric = \"name\"}");
+  if (options.metricsEvery > 0 && program.plan.isAsynchronous())
+    throw UsageError("--metrics-every: ranks do not step together with --sync; "
+                     "leave it out, and see evaluations");
+  if (options.metricsEvery > 0 && options.data.empty() &&
+      options.inputs.empty())
+    throw UsageError("--metrics-every: needs --data or --inputs");
   if (options.steps > 0 && options.data.empty() && options.inputs.empty() &&
       !program.inputs.empty())
     throw UsageError("no samples to train on: give --data PATH (tokens) or "

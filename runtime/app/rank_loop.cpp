@@ -315,6 +315,7 @@ std::optional<RankLoop::Evaluated> RankLoop::evaluateRows() {
     }
   }
   evaluated.loss = result->loss;
+  evaluated.metrics = result->metrics;
   if (result->skipped.empty())
     for (int64_t batch : batches)
       evaluated.rows += countEvalRows(batch);
@@ -335,6 +336,8 @@ std::optional<RankLoop::Evaluated> RankLoop::evaluateBatches() {
     evaluated.bad += result->isBad;
     if (result->skipped.empty()) {
       sum += result->loss;
+      evaluated.metrics.add(result->metrics, program_.metrics,
+                            /*isMean=*/true);
       ++counted;
       evaluated.rows += program_.plan.batch;
     } else {
@@ -365,7 +368,8 @@ bool RankLoop::evaluate(int64_t stepsDone) {
                           {evaluated->loss, evaluated->rows,
                            int64_t(job_.evaluation->reader().count()),
                            job_.evaluation->reader().unit(), countEvalBatches(),
-                           evaluated->skipped, evaluated->bad},
+                           evaluated->skipped, evaluated->bad,
+                           evaluated->metrics.divided()},
                           watch.milliseconds());
   return true;
 }

@@ -97,6 +97,7 @@ private:
   /// What an evaluation has found so far.
   struct Evaluated {
     double loss;
+    runtime::MetricSums metrics;
     int64_t rows = 0;
     int64_t skipped = 0, bad = 0; ///< batches without a count, or with bad ids
   };

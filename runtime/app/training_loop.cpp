@@ -35,11 +35,21 @@ private:
     return finish();
   }
   void train(int64_t step);
+  std::vector<double> computeMetrics(int64_t step);
   bool checksReplicasAfter(int64_t stepsDone) const {
     return replicas_ &&
            (stepsDone % options_.checkReplicas == 0 || stepsDone == last_);
   }
 };
+
+/// Returns the metrics of a step's batch, whose inputs are there, before the
+/// step.
+std::vector<double> StepLoop::computeMetrics(int64_t step) {
+  enter(comm::Activity::Part::Evaluation, step);
+  auto result = runtime::runEvaluation(rank_, settings_, executorOptions_);
+  enter(comm::Activity::Part::Step, step + 1);
+  return result.metrics.divided();
+}
 
 void StepLoop::train(int64_t step) {
   Stopwatch watch;
@@ -52,6 +62,9 @@ void StepLoop::train(int64_t step) {
     samples_.fill(*job_.training, step);
     prefetch(step + 1);
   }
+  std::vector<double> metrics;
+  if (options_.metricsEvery > 0 && (step + 1) % options_.metricsEvery == 0)
+    metrics = computeMetrics(step);
   // Now, so that the others wait for this rank in the step.
   std::this_thread::sleep_for(std::chrono::duration<double>(delayOf(step)));
   runtime::StepResult result = compute(step, watch);
@@ -63,7 +76,8 @@ void StepLoop::train(int64_t step) {
   if (result.skipped.empty())
     ++settings_.updates;
   if (progress_)
-    progress_->step(step, settings_.learningRate, result, watch.milliseconds());
+    progress_->step(step, settings_.learningRate, result, watch.milliseconds(),
+                    /*staleness=*/nullptr, metrics);
 }
 
 } // namespace

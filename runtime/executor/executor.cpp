@@ -395,11 +395,14 @@ std::optional<EvalResult> runEvaluation(ppopt_rank &rank,
     }
   }
   rank.results.enqueue();
+  rank.results.enqueueMetrics();
   rank.communicator->synchronize(/*isGraph=*/false);
   EvalResult result;
   result.skipped = rank.results.missing();
-  if (result.skipped.empty())
+  if (result.skipped.empty()) {
     result.loss = rank.results.loss();
+    result.metrics = rank.results.metrics();
+  }
   return result;
 }
 

@@ -12,6 +12,7 @@
 #define PPOPT_RUNTIME_EXECUTOR_EXECUTOR_H
 
 #include "device/device.h"
+#include "executor/metric_sums.h"
 #include "ppopt/runtime.h"
 #include "program/program.h"
 
@@ -104,6 +105,7 @@ struct Evaluation {
 struct EvalResult {
   /// Of the evaluation; NaN if skipped.
   double loss = std::numeric_limits<double>::quiet_NaN();
+  MetricSums metrics;  ///< empty if skipped
   std::string skipped; ///< empty, or why there is no loss
   bool isBad = false;  ///< skipped because of an id that is out of range
 };

@@ -21,6 +21,7 @@ Phase phaseOf(TaskKind kind) {
   switch (kind) {
   case TaskKind::prologue:
   case TaskKind::forward:
+  case TaskKind::evaluation:
     return Phase::forward;
   case TaskKind::backward:
   case TaskKind::backwardInput:

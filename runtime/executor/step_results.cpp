@@ -45,6 +45,13 @@ StepResults::StepResults(ppopt_rank &rank)
   for (size_t i = 0; i < rank.program.counts.size(); ++i)
     counts.push_back(add(rank.places.at(rank.places.own.counts[i].address),
                          rank.program.counts[i].type));
+  for (const PlaceMetric &metric : rank.places.own.metrics) {
+    metricNumbers.push_back(
+        {add(rank.places.at(metric.address), ElementType::f64), {}});
+    if (metric.count)
+      metricNumbers.back().count =
+          add(rank.places.at(*metric.count), ElementType::f64);
+  }
   for (const Action &action : rank.places.actions) {
     if (action.kind != ActionKind::run)
       continue;
@@ -79,6 +86,26 @@ void StepResults::enqueue() {
     copy(count);
   for (const Decision &decision : decisions)
     copy(decision.hold);
+}
+
+void StepResults::enqueueMetrics() {
+  for (const Metric &metric : metricNumbers) {
+    copy(metric.sum);
+    if (metric.count)
+      copy(*metric.count);
+  }
+}
+
+MetricSums StepResults::metrics() const {
+  auto read = [](const Number &number) {
+    return readNumber(number.host, number.type);
+  };
+  MetricSums sums;
+  for (const Metric &metric : metricNumbers) {
+    sums.values.push_back(read(metric.sum));
+    sums.counts.push_back(metric.count ? read(*metric.count) : 1);
+  }
+  return sums;
 }
 
 double StepResults::loss() const {

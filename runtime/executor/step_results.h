@@ -10,6 +10,7 @@
 #define PPOPT_RUNTIME_EXECUTOR_STEP_RESULTS_H
 
 #include "device/device.h"
+#include "executor/metric_sums.h"
 #include "program/program.h"
 
 #include <cstdint>
@@ -28,6 +29,8 @@ public:
 
   /// Copies them to the host, after what is enqueued for tasks.
   void enqueue();
+  /// The same of what an evaluation computes besides the loss.
+  void enqueueMetrics();
 
   // After ppopt_rank::synchronize(). Sums have the same bits on all ranks.
 
@@ -37,6 +40,8 @@ public:
   double gradNorm() const;
   /// Returns what the batch has none of, in words; empty if no count is zero.
   std::string missing() const;
+  /// Those of the batches that an evaluation was over.
+  MetricSums metrics() const;
   /// Returns, in words, the decision about updates that is not `holds`, and who
   /// made it; empty if all places of the rank have decided so.
   std::string wrongDecision(bool holds) const;
@@ -59,6 +64,11 @@ private:
   const Number theLoss;
   std::optional<Number> norm;
   std::vector<Number> counts; ///< as Program::counts
+  struct Metric {
+    Number sum;
+    std::optional<Number> count;
+  };
+  std::vector<Metric> metricNumbers; ///< as Program::metrics
   std::vector<Decision> decisions;
 };
 

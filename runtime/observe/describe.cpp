@@ -184,6 +184,9 @@ std::string describeProgram(const Program &program,
     line("input",
          fmt::format("{}: {} [{}]{}", input.name, spell(input.type),
                      fmt::join(input.shape, ", "), describeParts(input)));
+  for (const schema::Metric &metric : program.metrics)
+    line("metric", metric.name + (metric.isRatio ? ": a sum divided by a count"
+                                                 : ": a mean, as the loss"));
   line("parameters", describeParameters(program));
   if (std::string shards = describeShards(program); !shards.empty())
     line("sharded", shards);

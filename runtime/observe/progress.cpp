@@ -244,7 +244,8 @@ void Progress::trainerStep(int64_t trainer, const TrainerStep &step) {
 
 void Progress::step(int64_t step, double learningRate,
                     const runtime::StepResult &result, double milliseconds,
-                    const asynchronous::Staleness *staleness) {
+                    const asynchronous::Staleness *staleness,
+                    const std::vector<double> &metrics) {
   ++stepsDone_;
   if (step == first_) {
     firstMilliseconds_ = milliseconds;
@@ -273,6 +274,7 @@ void Progress::step(int64_t step, double learningRate,
     append(line, "loss {:.4f} | ", result.loss);
   if (!std::isnan(result.gradNorm))
     append(line, "norm {:.3f} | ", result.gradNorm);
+  showMetrics(line, metrics);
   append(line, "lr {:.2e} | {:.1f} ms | ", learningRate, shown);
   appendCount(line, rate);
   append(line, " {}/s", unit_.name);
@@ -298,10 +300,31 @@ void Progress::step(int64_t step, double learningRate,
          result.launches, result.flops, result.bytesSent);
   if (staleness)
     appendStaleness(line, *staleness);
+  logMetrics(line, metrics);
   if (!result.skipped.empty())
     append(line, ",\"skipped\":{}", jsonText(result.skipped));
   append(line, "}}\n");
   log_.write(line.data(), line.size());
+}
+
+/// Appends "accuracy 0.9140 | ".
+void Progress::showMetrics(Line &line, const std::vector<double> &metrics) {
+  for (size_t i = 0; i < metrics.size(); ++i)
+    append(line, "{} {:.4f} | ", program_.metrics[i].name, metrics[i]);
+}
+
+/// Appends ,"metrics":{"accuracy":0.914} if the program has any.
+void Progress::logMetrics(Line &line, const std::vector<double> &metrics) {
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    append(line, i == 0 ? ",\"metrics\":{{" : ",");
+    append(line, "{}:", jsonText(program_.metrics[i].name));
+    if (std::isfinite(metrics[i]))
+      append(line, "{:.17g}", metrics[i]);
+    else
+      append(line, "null");
+  }
+  if (!metrics.empty())
+    append(line, "}}");
 }
 
 void Progress::evaluation(int64_t steps, const Evaluated &evaluated,
@@ -312,8 +335,12 @@ void Progress::evaluation(int64_t steps, const Evaluated &evaluated,
     append(line, "none of the {} has a {} | ", evaluated.unit,
            evaluated.bad > 0 ? "loss" : "counted target");
   else
-    append(line, "loss {:.4f} | {} of {} {} | ", evaluated.loss,
-           evaluated.samples, evaluated.allSamples, evaluated.unit);
+    append(line, "loss {:.4f} | ", evaluated.loss);
+  if (evaluated.samples > 0) {
+    showMetrics(line, evaluated.metrics);
+    append(line, "{} of {} {} | ", evaluated.samples, evaluated.allSamples,
+           evaluated.unit);
+  }
   if (evaluated.uncounted > 0 && evaluated.samples > 0)
     append(line, "batches left out: {} without a counted target | ",
            evaluated.uncounted);
@@ -328,6 +355,7 @@ void Progress::evaluation(int64_t steps, const Evaluated &evaluated,
   append(line, "{{\"event\":\"eval\",\"step\":{}", steps);
   appendNumber(line, "loss", evaluated.loss);
   appendHex(line, "loss_hex", evaluated.loss);
+  logMetrics(line, evaluated.metrics);
   append(line,
          ",\"samples\":{},\"all_samples\":{},\"batches\":{},"
          "\"skipped_batches\":{},\"ms\":{:.3f}}}\n",

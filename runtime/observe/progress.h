@@ -61,10 +61,12 @@ public:
   /// `transport`: "threads", "mpi" or "local".
   void start(const char *transport);
   /// `step` counts from 0. `staleness`: of what the trainers of an asynchronous
-  /// run have pulled for it.
+  /// run have pulled for it. `metrics`: of its batch, as Program::metrics;
+  /// empty if they were not computed.
   void step(int64_t step, double learningRate,
             const runtime::StepResult &result, double milliseconds,
-            const asynchronous::Staleness *staleness = nullptr);
+            const asynchronous::Staleness *staleness = nullptr,
+            const std::vector<double> &metrics = {});
   /// Logs a step of a trainer, whose number is `trainer`.
   void trainerStep(int64_t trainer, const TrainerStep &step);
   /// An evaluation: its loss (NaN if no sample has one), the samples that it is
@@ -76,6 +78,7 @@ public:
     int64_t samples, allSamples;
     std::string unit;
     int64_t batches, uncounted, bad;
+    std::vector<double> metrics; ///< as Program::metrics
   };
   /// After `steps` steps.
   void evaluation(int64_t steps, const Evaluated &evaluated,
@@ -99,6 +102,9 @@ public:
 
 private:
   void print(fmt::memory_buffer &line);
+  void showMetrics(fmt::memory_buffer &line,
+                   const std::vector<double> &metrics);
+  void logMetrics(fmt::memory_buffer &line, const std::vector<double> &metrics);
   void showStep(int64_t step, fmt::memory_buffer &line, double secondsLeft,
                 bool keeps);
   bool isKept(int64_t step) const;

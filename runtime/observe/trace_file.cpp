@@ -302,6 +302,7 @@ static const char *letterOf(TaskKind kind) {
   case TaskKind::norm:
   case TaskKind::decide:
   case TaskKind::update:
+  case TaskKind::evaluation:
     return nullptr;
   }
   return nullptr;

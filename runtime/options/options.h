@@ -46,6 +46,7 @@ struct Options {
   TokenFormat tokens = TokenFormat::Bytes;
   bool shuffle = true;
   int64_t evalEvery = 0;     ///< 0: only after the last step
+  int64_t metricsEvery = 0;  ///< of steps' batches; 0: never
   int64_t evalBatches = 0;   ///< 0: the default
   bool evaluatesAll = false; ///< all samples
 

@@ -27,6 +27,8 @@ int64_t lengthOf(List list, const Scope &scope) {
     return int64_t(program.parameters.size());
   case List::counts:
     return int64_t(program.counts.size());
+  case List::metrics:
+    return int64_t(program.metrics.size());
   case List::checks:
     return int64_t(program.checks.size());
   case List::transfers:

@@ -44,6 +44,7 @@ using schema::PersistentBuffer;
 using schema::Place;
 using schema::PlaceCheck;
 using schema::PlaceInput;
+using schema::PlaceMetric;
 using schema::PlaceParameter;
 using schema::Plan;
 using schema::Predicted;

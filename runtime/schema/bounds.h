@@ -25,6 +25,7 @@ enum class List {
   inputs,
   parameters,
   counts,
+  metrics,
   checks,
   transfers,
   tasks,

@@ -55,6 +55,22 @@ struct PlaceCount {
   }
 };
 
+struct PlaceMetric {
+  static constexpr const char *title = "Metric of a place";
+  Address address;
+  std::optional<Address> count; ///< of a ratio
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("offset", self.address,
+      "of one f64. After the last action of an evaluation it is the metric, or "
+      "the dividend of a ratio, on every rank",
+      memory(8, 8));
+    f("count", self.count,
+      "offset of one f64, the divisor of a ratio; null if it is none",
+      memory(8, 8));
+  }
+};
+
 /// Where a task stores an id that is out of range: an i64, 0 if there is none.
 struct PlaceCheck {
   static constexpr const char *title = "Check of a place";
@@ -288,8 +304,9 @@ struct Place {
   int64_t arenaBytes = 0;
   std::vector<Region> regions;
   Address stepState, loss;
-  std::optional<Address> norm;    ///< none: nothing learns
-  std::vector<PlaceCount> counts; ///< one per entry of Program::counts
+  std::optional<Address> norm;      ///< none: nothing learns
+  std::vector<PlaceCount> counts;   ///< one per entry of Program::counts
+  std::vector<PlaceMetric> metrics; ///< one per entry of Program::metrics
   std::vector<PlaceCheck> checks;
   std::vector<PlaceInput> inputs;
   std::vector<PlaceParameter> parameters;
@@ -333,14 +350,16 @@ struct Place {
       memory(8, 8));
     f("counts", self.counts, "one per count of the program, in their order",
       asLongAs(List::counts));
+    f("metrics", self.metrics, "one per metric of the program, in their order",
+      asLongAs(List::metrics));
     f("checks", self.checks, "those of the place's tasks");
     f("inputs", self.inputs, "those that the place reads");
     f("parameters", self.parameters, "those that the place holds");
     f("actions", self.actions, "a step, in order; empty if there is a `local`");
     f("eval_actions", self.evalActions,
       "an evaluation, in parts: prologues and the sums that they add to; "
-      "forwards, the `loss` task after the forward of its stage; the loss's "
-      "all-reduce");
+      "forwards, the `loss` task after the forward of its stage; the "
+      "all-reduces of the loss and of metrics");
     f.optional("owned", self.owned,
                "with `sync` stale or async: what each of its ranks owns. "
                "Updates are no part of `actions`: an owner makes them as "

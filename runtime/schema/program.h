@@ -93,6 +93,7 @@ struct Program {
   std::vector<PersistentBuffer> buffers;
   ElementType lossType = ElementType::f32; ///< f32 or f64
   std::vector<Count> counts;
+  std::vector<Metric> metrics;
   std::vector<IdRange> checks; ///< ranges of ids that tasks compute
   std::vector<Transfer> transfers;
   std::vector<Matmul> matmuls;
@@ -144,6 +145,7 @@ struct Program {
       "targets). They are global after the prologue's all-reduce, on every "
       "rank. If one is zero, the step updates nothing on any rank, and the "
       "runtime says so with its name and source");
+    f("metrics", self.metrics, "the model's results besides its loss");
     f("checks", self.checks,
       "of ids that tasks compute. A task writes the first id that is out of "
       "range, and adds NaN to the loss");

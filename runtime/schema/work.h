@@ -25,12 +25,14 @@ enum class TaskKind {
   collect,
   norm,
   decide,
-  update
+  update,
+  evaluation
 };
 template <> struct Words<TaskKind> {
   static constexpr const char *words[] = {
-      "prologue",        "forward", "loss", "backward", "backward_input",
-      "backward_weight", "collect", "norm", "decide",   "update"};
+      "prologue",       "forward",         "loss",      "backward",
+      "backward_input", "backward_weight", "collect",   "norm",
+      "decide",         "update",          "evaluation"};
 };
 
 template <> struct Words<geometry::Collective> {
@@ -59,6 +61,20 @@ struct Count {
     f("type", self.type, "of its one element", ofScalars);
     f("name", self.name, "what is counted");
     f("source", self.source, "where in the model");
+  }
+};
+
+/// A result of the model besides its loss, computed by evaluations.
+struct Metric {
+  static constexpr const char *title = "Metric";
+  std::string name;
+  bool isRatio = false;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("name", self.name, "its name");
+    f("ratio", self.isRatio,
+      "whether it is a sum that is divided by another one, the `count` of each "
+      "place; otherwise it is averaged as the loss is");
   }
 };
 
@@ -184,7 +200,9 @@ struct Task {
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("name", self.name, "its name");
-    f("kind", self.kind, "`loss` runs in evaluation only");
+    f("kind", self.kind,
+      "`loss` runs in evaluation only. `evaluation`, in programs with metrics: "
+      "what an evaluation runs in place of `forward` and `loss`");
     f("stage", self.stage,
       "−1 for those of a place: prologue, collect, norm, decide, update",
       indexOf(List::stages, -1));

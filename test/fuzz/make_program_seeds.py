@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make_program_seeds.py [--ppopt PPOPT]: writes seeds/program/{one,dp,pp,local,shards,owners,short,cut,tasks}.json, the documents of real programs.
+"""make_program_seeds.py [--ppopt PPOPT]: writes seeds/program/{one,dp,pp,local,shards,owners,short,cut,tasks,metrics}.json, the documents of real programs.
 
 Run it when the document changes. cut.json is dp.json with a parameter of which each rank has a part, tasks.json with a task that has collectives. The CPU is
 named, so that the files do not depend on the machine. number-overflow.json is written by hand.
@@ -61,6 +61,14 @@ def collect(document):
     return document
 
 
+def measure(document):
+    """A mean and a ratio, which lie where the loss does."""
+    at = document["places"][0]["loss"]["offset"]
+    document["metrics"] = [{"name": "a", "ratio": False}, {"name": "b", "ratio": True}]
+    document["places"][0]["metrics"] = [{"offset": at, "count": None}, {"offset": at, "count": at + 8}]
+    return document
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ppopt", default=str(HERE.parent.parent / "build" / "release" / "bin" / "ppopt"))
@@ -69,6 +77,7 @@ def main():
         documents = {name: describe(os.path.abspath(options.ppopt), directory, *seed) for name, seed in SEEDS.items()}
     documents["short"] = shorten(json.loads(json.dumps(documents["dp"])))
     documents["cut"] = cut(json.loads(json.dumps(documents["dp"])))
+    documents["metrics"] = measure(json.loads(json.dumps(documents["dp"])))
     documents["tasks"] = collect(json.loads(json.dumps(documents["dp"])))
     for name, document in documents.items():
         (HERE / "seeds" / "program" / f"{name}.json").write_text(json.dumps(document, separators=(",", ":")))

@@ -47,6 +47,7 @@ inline nlohmann::json program() {
        {"loss", {{"offset", loss}}},
        {"norm", nullptr},
        {"counts", json::array()},
+       {"metrics", json::array()},
        {"checks", json::array()},
        {"inputs", {heldInput(0, token), heldInput(1, position)}},
        {"parameters",

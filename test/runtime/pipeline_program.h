@@ -293,6 +293,7 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
          {"loss", {{"offset", at.loss}}},
          {"norm", at.normSquared},
          {"counts", {{{"offset", at.count}}}},
+         {"metrics", json::array()},
          {"checks", json::array()},
          {"inputs", {heldInput(place, at.input)}},
          {"parameters", held},

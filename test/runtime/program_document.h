@@ -259,8 +259,8 @@ inline json document(const std::string &model, const json &mesh, int batch,
                    {"stages", stages},
                    {"loss", {{"type", "f64"}}}};
   for (const char *list :
-       {"inputs", "parameters", "counts", "checks", "transfers", "matmuls",
-        "kernels", "tasks", "collectives", "places"})
+       {"inputs", "parameters", "counts", "metrics", "checks", "transfers",
+        "matmuls", "kernels", "tasks", "collectives", "places"})
     document[list] = json::array();
   return document;
 }

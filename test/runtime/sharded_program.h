@@ -315,6 +315,7 @@ inline json program(const Layout &layout) {
          {"loss", {{"offset", losses[place]}}},
          {"norm", nullptr},
          {"counts", json::array()},
+         {"metrics", json::array()},
          {"checks", json::array()},
          {"inputs", json::array()},
          {"parameters", held[place]},

@@ -122,9 +122,12 @@ def sums_in_tasks(program):
 
 def adds_alike(program):
     """Whether the numbers of a step are added in the order of stage 0. That sums the gradients of a bucket once per step; from stage 2 on each run
-    that adds to a bucket does, and places that have a parameter sum their chunks, which are not those of stage 0, afterwards."""
+    that adds to a bucket does, and places that have a parameter sum their chunks, which are not those of stage 0, afterwards. Stage 3 saves what
+    follows from the rows of a table, where stage 0 looks them up again: small blocks of rows are then formed elsewhere, and sums over rows with them."""
     if program["plan"].get("zero", 0) < 2:
         return True
+    if program["plan"]["zero"] == 3 and "--block-bytes" in program["command"]:
+        return False
     if any(parameter["trained"] and len(parameter["places"]) > 1 for parameter in program["parameters"]):
         return False
     scatters = [collective["name"] for collective in program["collectives"] if collective["op"] == "reduce_scatter"]

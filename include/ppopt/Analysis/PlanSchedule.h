@@ -12,10 +12,17 @@ namespace mlir::pp {
 /// a weight part.
 bool splitsBackward(PlanOp plan);
 
-/// Returns the stages of a module's tasks and the values between them: first
-/// the module's transfers, in their order. Times are estimates in nanoseconds:
-/// the tasks are still on tensors (phases partitioned and scheduled).
+/// Returns the stages of a module's tasks and the values between them in
+/// training: first its transfers, in their order. Times are estimates in
+/// nanoseconds: the tasks are still on tensors (phases partitioned and
+/// scheduled).
 ppopt::schedule::StageGraph makeStageGraph(ModuleOp module, PlanOp plan);
+
+/// The same of an evaluation: the stages of training without backwards, and
+/// their times, with the values of the evaluation.
+ppopt::schedule::StageGraph
+makeEvaluationGraph(ModuleOp module, PlanOp plan,
+                    ppopt::schedule::StageGraph training);
 
 /// Sets the times of the stages, and of the collectives inside, to estimates
 /// for the module's tasks, which may be on tensors or, in phase kernels, on

@@ -23,6 +23,7 @@ struct StepCopy {
   bool requiresGrad = false; ///< some copy is the gradient of this one
   std::string value;         ///< for people: "s0.v1", or the bucket
   BucketOp bucket;           ///< null if a task makes the value
+  bool isInTraining = false, isInEvaluation = false;
 
   /// Whether it is made once per step.
   bool isOfStep() const { return static_cast<bool>(bucket); }

@@ -189,6 +189,8 @@ static bool isNamed(BufferKind kind) {
   case BufferKind::Check:
   case BufferKind::Cache:
   case BufferKind::Master:
+  case BufferKind::Metric:
+  case BufferKind::MetricCount:
     return true;
   case BufferKind::Slots:
   case BufferKind::Temps:
@@ -244,6 +246,8 @@ MemoryKind BufferAttr::getMemoryKind() const {
   case BufferKind::Norm:
   case BufferKind::Global:
   case BufferKind::Check:
+  case BufferKind::Metric:
+  case BufferKind::MetricCount:
     return MemoryKind::StepState;
   case BufferKind::Cache:
     return MemoryKind::Caches;

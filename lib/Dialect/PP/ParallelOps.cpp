@@ -208,6 +208,8 @@ static bool mustBeTied(RoleKind kind) {
   case RoleKind::Norm:
   case RoleKind::Cache:
   case RoleKind::Check:
+  case RoleKind::Metric:
+  case RoleKind::MetricCount:
     return true;
   case RoleKind::Param:
   case RoleKind::Input:

@@ -388,7 +388,7 @@ struct Autodiff : pp::impl::AutodiffBase<Autodiff> {
         entry->emitError("has a backward region already: autodiff runs once");
         return signalPassFailure();
       }
-    if (entry->getNumResults() != 1) {
+    if (entry->getNumResults() != countNamedResults(*entry)) {
       entry->emitError("has no single loss to differentiate");
       return signalPassFailure();
     }

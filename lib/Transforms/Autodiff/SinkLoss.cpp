@@ -6,16 +6,17 @@
 // yields the loss of training. Copies of them are in an evaluation region,
 // which yields the loss of evaluation. The entry returns both, evaluation's
 // first. So values after the last matmul (a language model's logits) do not
-// outlive their task.
+// outlive their task. Ops of the stage from which only metrics follow move to
+// the evaluation region: they read the copies.
 //
 //   %f:2 = pp.place 0 stage 0 { %z = pp.matmul %h, %w … pp.yield %loss, %z }
 //   %b = pp.place 0 stage 0 backward { … %f#1 … }
-//   return %f#0
+//   return %f#0, %metric
 //
 //   %f = pp.place 0 stage 0 { … pp.yield %h }
 //   %e = pp.place 0 stage 0 evaluation { %z = pp.matmul %f, %w … }
 //   %b:2 = pp.place 0 stage 0 backward { %z = pp.matmul %f, %w … }
-//   return %e, %b#1
+//   return %e, %metric, %b#1
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,6 +52,7 @@ public:
   bool hasSunk() const { return !sunk.empty(); }
 
 private:
+  bool isForMetricsOnly(OpOperand &use);
   bool isForLossOnly(OpOperand &use);
   void buildEvaluation(Value loss);
   void moveToBackward(Value loss);
@@ -60,13 +62,26 @@ private:
   Block &forwardBody, &backwardBody;
   /// The ops to move, in program order.
   llvm::SetVector<Operation *> sunk;
-  /// Ops from which only the loss and its gradient are reached.
-  DenseSet<Operation *> lossOnly;
+  /// Ops from which only the loss, its gradient and metrics are reached, and
+  /// those from which metrics alone are.
+  DenseSet<Operation *> lossOnly, metricsOnly;
 };
 
-/// Returns whether a use of a value of the forward region is for the loss only:
-/// by the loss, by ops that only the loss needs, or by the backward region of
-/// the stage.
+/// Returns whether a use of a value of the forward region is for metrics only:
+/// by a result after the loss, or by ops that only metrics need.
+bool LossStage::isForMetricsOnly(OpOperand &use) {
+  Operation *user = use.getOwner();
+  if (!isa<YieldOp>(user))
+    return metricsOnly.contains(user);
+  Value result = forward.getResult(use.getOperandNumber());
+  return llvm::all_of(result.getUses(), [&](OpOperand &reader) {
+    return reader.getOwner() == ret && reader.getOperandNumber() > 0;
+  });
+}
+
+/// Returns whether a use of a value of the forward region is for the loss and
+/// metrics only: by the results, by ops that only they need, or by the backward
+/// region of the stage.
 bool LossStage::isForLossOnly(OpOperand &use) {
   Operation *user = use.getOwner();
   if (!isa<YieldOp>(user))
@@ -77,20 +92,27 @@ bool LossStage::isForLossOnly(OpOperand &use) {
   });
 }
 
-/// Finds the last matmuls and the ops after them that only the loss needs.
+/// Finds the last matmuls and the ops after them that only the loss and metrics
+/// need. A matmul of metrics alone is not the last one before the loss.
 void LossStage::findSunk() {
   DenseSet<Operation *> beforeMatmul;
   for (Operation &op : llvm::reverse(forwardBody.without_terminator())) {
+    if (llvm::all_of(op.getUses(),
+                     [&](OpOperand &use) { return isForMetricsOnly(use); }))
+      metricsOnly.insert(&op);
     if (!llvm::all_of(op.getUses(),
                       [&](OpOperand &use) { return isForLossOnly(use); }))
       continue;
     lossOnly.insert(&op);
     if (llvm::any_of(op.getUsers(), [&](Operation *user) {
-          return beforeMatmul.contains(user) || isMatmul(user);
+          return beforeMatmul.contains(user) ||
+                 (isMatmul(user) && !metricsOnly.contains(user));
         }))
       beforeMatmul.insert(&op);
   }
   for (Operation &op : forwardBody.without_terminator()) {
+    if (metricsOnly.contains(&op))
+      continue;
     bool followsSunk = llvm::any_of(op.getOperands(), [&](Value operand) {
       return sunk.contains(operand.getDefiningOp());
     });
@@ -100,18 +122,40 @@ void LossStage::findSunk() {
   }
 }
 
-/// Clones the sunk ops, which still read values of the forward region.
+/// Clones the sunk ops, which still read values of the forward region, and
+/// moves what only metrics need.
 void LossStage::buildEvaluation(Value loss) {
   OpBuilder builder(forward->getContext());
   builder.setInsertionPointAfter(forward);
-  evaluation = PlaceOp::create(builder, loss.getLoc(), loss.getType(),
+  evaluation = PlaceOp::create(builder, loss.getLoc(), TypeRange(),
                                forward.getPlace(), forward.getStage(),
                                /*backward=*/false, /*evaluation=*/true);
-  builder.createBlock(&evaluation.getBody());
+  Block *body = builder.createBlock(&evaluation.getBody());
   IRMapping map;
-  for (Operation *op : sunk)
-    builder.clone(*op, map);
-  YieldOp::create(builder, loss.getLoc(), map.lookup(loss));
+  for (Operation &op : llvm::make_early_inc_range(forwardBody)) {
+    if (sunk.contains(&op))
+      builder.clone(op, map);
+    else if (metricsOnly.contains(&op))
+      op.moveBefore(body, body->end());
+  }
+  for (Operation &op : *body)
+    for (OpOperand &operand : op.getOpOperands())
+      operand.set(map.lookupOrDefault(operand.get()));
+  // The loss, then the metrics of the stage.
+  SmallVector<Value> yielded{map.lookup(loss)};
+  SmallVector<unsigned> numbers{0};
+  for (OpOperand &result : ret->getOpOperands().drop_front()) {
+    Value value = map.lookupOrDefault(result.get());
+    if (value.getParentBlock() != body)
+      continue;
+    yielded.push_back(value);
+    numbers.push_back(result.getOperandNumber());
+  }
+  builder.setInsertionPointToEnd(body);
+  YieldOp::create(builder, loss.getLoc(), yielded);
+  evaluation = yieldAll(evaluation);
+  for (auto [number, result] : llvm::zip(numbers, evaluation.getResults()))
+    ret->setOperand(number, result);
 }
 
 void LossStage::moveToBackward(Value loss) {
@@ -134,7 +178,7 @@ void LossStage::sink() {
   yield->setOperands({});
   buildEvaluation(loss);
   moveToBackward(loss);
-  ret->setOperands({evaluation.getResult(0), backward->getResults().back()});
+  ret->insertOperands(ret->getNumOperands(), backward->getResults().back());
   yieldWhatIsRead(forward);
 }
 
@@ -144,7 +188,7 @@ struct SinkLoss : pp::impl::SinkLossBase<SinkLoss> {
     if (failed(entry))
       return signalPassFailure();
     auto ret = cast<func::ReturnOp>(entry->getBody().front().getTerminator());
-    if (ret.getNumOperands() != 1) {
+    if (ret.getNumOperands() != countNamedResults(*entry)) {
       entry->emitError("has a loss of evaluation already: sink-loss runs once");
       return signalPassFailure();
     }
@@ -161,9 +205,9 @@ struct SinkLoss : pp::impl::SinkLossBase<SinkLoss> {
     if (!stage.hasSunk())
       return;
     stage.sink();
-    auto type = FunctionType::get(&getContext(), entry->getArgumentTypes(),
-                                  ret.getOperandTypes());
-    entry->setFunctionType(type);
+    unsigned last = entry->getNumResults();
+    if (failed(entry->insertResult(last, ret->getOperand(last).getType(), {})))
+      return signalPassFailure();
   }
 };
 

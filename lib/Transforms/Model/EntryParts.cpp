@@ -95,8 +95,33 @@ bool EntryParts::makesLoss(StageParts &stage) {
   return !trainingLoss && !getStageOf(block) && &stage == &stages.back();
 }
 
+StageParts &EntryParts::getStageOfResult(Value value) {
+  StageParts *stage =
+      value.getDefiningOp() ? getStageOf(value.getParentBlock()) : nullptr;
+  return stage ? *stage : stages.back();
+}
+
+SmallVector<Value> EntryParts::getResults(StageParts &stage) {
+  SmallVector<Value> results;
+  if (&getStageOfResult(loss) == &stage)
+    results.push_back(loss);
+  for (const EntryMetric &metric : metrics)
+    if (&getStageOfResult(metric.value) == &stage)
+      results.push_back(metric.value);
+  return results;
+}
+
+unsigned pp::countNamedResults(func::FuncOp entry) {
+  unsigned count = 1; // the loss
+  while (count < entry.getNumResults() &&
+         (entry.getResultAttr(count, kMetricAttr) ||
+          entry.getResultAttr(count, kMetricCountAttr)))
+    ++count;
+  return count;
+}
+
 FailureOr<EntryParts> pp::findParts(func::FuncOp entry) {
-  EntryParts parts{entry, {}, {}, {}, {}};
+  EntryParts parts{entry, {}, {}, {}, {}, {}};
   for (auto place : entry.getOps<PlaceOp>()) {
     auto number = static_cast<size_t>(place.getStage());
     if (number >= parts.stages.size())
@@ -130,7 +155,15 @@ FailureOr<EntryParts> pp::findParts(func::FuncOp entry) {
                       entry.getOps<CopyOp>().end());
   Operation *ret = entry.getBody().front().getTerminator();
   parts.loss = throughPlace(ret->getOperand(0));
-  if (ret->getNumOperands() > 1)
-    parts.trainingLoss = throughPlace(ret->getOperand(1));
+  unsigned named = countNamedResults(entry);
+  for (unsigned i = 1; i < named; ++i) {
+    auto metric = entry.getResultAttrOfType<StringAttr>(i, kMetricAttr);
+    auto count = entry.getResultAttrOfType<StringAttr>(i, kMetricCountAttr);
+    parts.metrics.push_back({(metric ? metric : count).getValue(),
+                             count != nullptr, i,
+                             throughPlace(ret->getOperand(i))});
+  }
+  if (ret->getNumOperands() > named)
+    parts.trainingLoss = throughPlace(ret->getOperand(named));
   return parts;
 }

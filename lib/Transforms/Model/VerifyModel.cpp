@@ -15,6 +15,8 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/JSON.h"
 
+#include <map>
+
 namespace mlir::pp {
 #define GEN_PASS_DEF_VERIFYMODEL
 #include "ppopt/Transforms/Model/Passes.h.inc"
@@ -306,19 +308,69 @@ static LogicalResult verifyBatch(func::FuncOp entry) {
   return success();
 }
 
+static bool isScalarFloat(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() == 0 &&
+         isa<FloatType>(tensor.getElementType());
+}
+
 static LogicalResult verifyLoss(func::FuncOp entry) {
   ArrayRef<Type> types = entry.getResultTypes();
-  auto type =
-      types.size() == 1 ? dyn_cast<RankedTensorType>(types[0]) : nullptr;
-  if (type && type.getRank() == 0 && isa<FloatType>(type.getElementType()))
+  if (!types.empty() && isScalarFloat(types[0]) &&
+      !entry.getResultAttr(0, kMetricAttr) &&
+      !entry.getResultAttr(0, kMetricCountAttr))
     return success();
-  InFlightDiagnostic diag = entry.emitError("entry @")
-                            << entry.getSymName()
-                            << " must return the loss alone, one float as in "
-                               "tensor<f32>, but returns ";
+  InFlightDiagnostic diag =
+      entry.emitError("entry @")
+      << entry.getSymName()
+      << " must return the loss first, one float as in tensor<f32> without a "
+         "name, but returns ";
   if (types.empty())
     return diag << "nothing";
   return diag << types;
+}
+
+/// Checks that all results after the loss are metrics, and counts of them.
+static LogicalResult verifyMetrics(func::FuncOp entry) {
+  Operation *ret = entry.getBody().front().getTerminator();
+  std::map<std::pair<StringRef, bool>, unsigned> known; // with isCount
+  for (unsigned i = 1, e = entry.getNumResults(); i < e; ++i) {
+    Location loc = ret->getOperand(i).getLoc();
+    auto metric = entry.getResultAttrOfType<StringAttr>(i, kMetricAttr);
+    auto count = entry.getResultAttrOfType<StringAttr>(i, kMetricCountAttr);
+    auto emit = [&]() -> InFlightDiagnostic {
+      return emitError(loc)
+             << "result " << i << " of entry @" << entry.getSymName() << " ";
+    };
+    if (!metric == !count)
+      return emit() << "is neither the loss, which comes first, nor one "
+                       "metric: give it one of {pp.metric = \"name\"} and "
+                       "{pp.metric_count = \"name\"}";
+    StringAttr name = metric ? metric : count;
+    if (failed(verifyName(loc, "metric", name)))
+      return failure();
+    if (name == "loss")
+      return emit() << "is named \"loss\", as the first result is; rename it";
+    if (!isScalarFloat(entry.getResultTypes()[i]))
+      return emit() << "is a metric of " << entry.getResultTypes()[i]
+                    << ", and metrics are one float as in tensor<f32>: "
+                       "pp.reduce it over the batch, pp.cast integers";
+    auto [first, isNew] = known.try_emplace({name, count != nullptr}, i);
+    if (!isNew)
+      return emit() << "is a second "
+                    << (count ? kMetricCountAttr : kMetricAttr) << " named "
+                    << name << ", after result " << first->second
+                    << "; rename one";
+  }
+  for (auto [key, number] : known)
+    if (auto [name, isCount] = key; isCount && !known.count({name, false}))
+      return entry.emitError("result ")
+             << number << " of entry @" << entry.getSymName()
+             << " is what a metric \"" << name
+             << "\" is divided by, and there is none: name the dividend "
+                "{pp.metric = \""
+             << name << "\"}";
+  return success();
 }
 
 namespace {
@@ -352,9 +404,9 @@ private:
           (!function.isExternal() && failed(verifyOps(function))))
         return failure();
     if (failed(verifyParams(module, *found)) || failed(verifyInputs(*found)) ||
-        failed(verifyBatch(*found)))
+        failed(verifyBatch(*found)) || failed(verifyLoss(*found)))
       return failure();
-    return verifyLoss(*found);
+    return verifyMetrics(*found);
   }
 };
 

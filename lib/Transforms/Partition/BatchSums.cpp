@@ -19,38 +19,45 @@ static unsigned countNestedSums(Value value, DenseMap<Value, unsigned> &known) {
   return known[value] = nested + isa<BatchSumOp>(op);
 }
 
-/// Returns the sums that the loss and the gradients depend on.
-static DenseSet<Operation *> findNeededSums(func::FuncOp entry) {
-  DenseSet<Operation *> sums;
+/// Returns the ops that some values depend on.
+static DenseSet<Operation *> findSources(SmallVector<Value> worklist) {
+  DenseSet<Operation *> sources;
   DenseSet<Value> seen;
-  SmallVector<Value> worklist;
-  entry.walk([&](Operation *op) {
-    if (isa<AddGradOp, func::ReturnOp>(op))
-      worklist.append(op->operand_begin(), op->operand_end());
-  });
   while (!worklist.empty()) {
     Value value = throughPlace(worklist.pop_back_val());
     Operation *op = value.getDefiningOp();
     if (!op || !seen.insert(value).second)
       continue;
-    if (isa<BatchSumOp>(op))
-      sums.insert(op);
+    sources.insert(op);
     worklist.append(op->operand_begin(), op->operand_end());
   }
-  return sums;
+  return sources;
 }
 
 BatchSums::BatchSums(EntryParts &parts) {
   func::FuncOp entry = parts.entry;
-  DenseSet<Operation *> needed = findNeededSums(entry);
+  SmallVector<Value> ofTraining{parts.loss}, ofMetrics;
+  if (parts.trainingLoss)
+    ofTraining.push_back(parts.trainingLoss);
+  entry.walk([&](AddGradOp add) {
+    ofTraining.append(add->operand_begin(), add->operand_end());
+  });
+  for (const EntryMetric &metric : parts.metrics)
+    ofMetrics.push_back(metric.value);
+  DenseSet<Operation *> training = findSources(ofTraining);
+  DenseSet<Operation *> metrics = findSources(ofMetrics);
   DenseMap<Value, unsigned> nested;
   entry.walk([&](BatchSumOp op) {
-    bool isNeeded = needed.contains(op) || op.getCount();
-    if (!isNeeded || !summed.insert(throughCopies(op.getPartial())))
+    bool isNeeded =
+        training.contains(op) || metrics.contains(op) || op.getCount();
+    Value partial = throughCopies(op.getPartial());
+    if (!isNeeded || !summed.insert(partial))
       return;
     StageParts *stage = parts.getStageOf(op->getBlock());
-    sums.push_back({op, stage ? stage->place : parts.stages.front().place,
-                    countNestedSums(op.getPartial(), nested)});
+    sums.push_back(
+        {op, stage ? stage->place : parts.stages.front().place,
+         countNestedSums(op.getPartial(), nested),
+         op.getCount() && training.contains(partial.getDefiningOp())});
   });
 }
 

@@ -12,9 +12,11 @@ struct BatchSum {
   BatchSumOp op;  ///< the first that sums it
   int64_t place;  ///< the first place that needs it computes it for all
   unsigned level; ///< how many nested sums must be complete before
+  /// Whether it counts targets of the loss: a zero then skips the step.
+  bool isCount;
 };
 
-/// The sums that the loss and the gradients depend on, and the counts of
+/// The sums that the loss, the gradients and metrics depend on, and the counts of
 /// targets, which are checked even if nothing reads them. Sums of one value are
 /// one sum, whatever copies the value goes through.
 class BatchSums {

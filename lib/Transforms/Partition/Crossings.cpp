@@ -42,8 +42,10 @@ private:
   SmallVector<Value> getForwardRoots(StageParts &stage);
   SmallVector<Value> getBackwardRoots(StageParts &stage);
   void findSaved(StageParts &stage);
-  void noteRead(Value value);
-  void noteReads(const TaskScope &scope, ArrayRef<Value> roots);
+  void noteRead(Value value, Exports &exports);
+  void noteReads(const TaskScope &scope, ArrayRef<Value> roots,
+                 Exports &exports);
+  void findEvaluations();
   void splitBackward(StageParts &stage);
   SmallVector<Value> findHandedOn(StageParts &stage);
   ValueSources getSources(ArrayRef<Block *> blocks) {
@@ -99,20 +101,33 @@ void CrossingFinder::findSaved(StageParts &stage) {
 /// Notes that a task takes `value`, so that some region must export it. The
 /// value of a copy is exported by the region that yields it, even if that
 /// region only passes it on.
-void CrossingFinder::noteRead(Value value) {
+void CrossingFinder::noteRead(Value value, Exports &exports) {
   auto copy = value.getDefiningOp<CopyOp>();
   if (!copy) {
-    crossings.exports[value.getParentBlock()].insert(value);
+    exports[value.getParentBlock()].insert(value);
     return;
   }
-  crossings.exports[parts.getSender(copy)].insert(throughPlace(copy.getX()));
+  exports[parts.getSender(copy)].insert(throughPlace(copy.getX()));
 }
 
-void CrossingFinder::noteReads(const TaskScope &scope, ArrayRef<Value> roots) {
+void CrossingFinder::noteReads(const TaskScope &scope, ArrayRef<Value> roots,
+                               Exports &exports) {
   TaskNeeds needs;
   needs.add(roots, scope, shared);
   for (Value value : needs.taken)
-    noteRead(value);
+    noteRead(value, exports);
+}
+
+/// Like find(), for tasks that compute the forward for the results alone.
+void CrossingFinder::findEvaluations() {
+  Exports &exports = crossings.evaluationExports;
+  for (StageParts &stage : llvm::reverse(parts.stages)) {
+    SmallVector<Value> roots(exports[stage.getForwardBlock()].getArrayRef());
+    llvm::append_range(roots, parts.getResults(stage));
+    noteReads(getEvaluationScope(parts, stage), roots, exports);
+  }
+  for (auto &[block, values] : exports)
+    sortByPosition(parts.entry, values);
 }
 
 /// Returns the values that the weight part takes. A value is computed again
@@ -158,15 +173,18 @@ Crossings CrossingFinder::find(bool splitsBackward) {
     if (stage.backward) {
       findSaved(stage);
       for (Value value : crossings.backwards[stage.stage].saved)
-        noteRead(value);
+        noteRead(value, crossings.exports);
     }
+  if (parts.hasEvaluations())
+    findEvaluations();
   for (StageParts &stage : parts.stages)
-    if (stage.evaluation)
+    if (stage.evaluation && !parts.hasEvaluations())
       noteReads(
           getLossScope(parts, stage, crossings.backwards[stage.stage].saved),
-          parts.loss);
+          parts.loss, crossings.exports);
   for (StageParts &stage : llvm::reverse(parts.stages))
-    noteReads(getForwardScope(parts, stage), getForwardRoots(stage));
+    noteReads(getForwardScope(parts, stage), getForwardRoots(stage),
+              crossings.exports);
   for (auto &[block, values] : crossings.exports)
     sortByPosition(parts.entry, values);
   for (StageParts &stage : parts.stages)

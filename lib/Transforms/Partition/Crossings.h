@@ -22,13 +22,18 @@ struct BackwardCrossings {
   SmallVector<Value> handedOn;
 };
 
+using Exports = DenseMap<Block *, llvm::SetVector<Value>>;
+
 /// The values that the tasks of an entry hand to one another.
 struct Crossings {
   /// By stage; empty where nothing learns.
   SmallVector<BackwardCrossings> backwards;
   /// For each region of a stage, the values that other tasks read, in program
   /// order. Several regions may pass on one value.
-  DenseMap<Block *, llvm::SetVector<Value>> exports;
+  Exports exports;
+  /// Where evaluations have tasks of their own (EntryParts::hasEvaluations),
+  /// the same of these.
+  Exports evaluationExports;
 };
 
 /// Decides which values cross. `marked` are the values worth keeping where

@@ -21,10 +21,10 @@ static StringAttr describeCount(BatchSumOp sum) {
 /// Computes everything that the sums depend on, whichever stage it belongs to.
 static void buildPrologue(const TaskSources &sources, int64_t place,
                           unsigned level, OpBuilder &builder) {
-  SmallVector<BatchSumOp> sums;
+  SmallVector<BatchSum> sums;
   for (const BatchSum &sum : sources.sums.getAll())
     if (sum.place == place && sum.level == level)
-      sums.push_back(sum.op);
+      sums.push_back(sum);
   if (sums.empty())
     return;
   std::string name = ("p" + Twine(place) + "_P").str();
@@ -34,16 +34,19 @@ static void buildPrologue(const TaskSources &sources, int64_t place,
                    sources.parts.entry->getLoc());
   TaskScope everything{throughCopies, [](Value) { return true; }};
   TaskCloner cloner(task, everything, sources.shared);
-  for (BatchSumOp sum : sums)
-    task.accumulate(sources.shared.getRole(sum), cloner.get(sum.getPartial()),
-                    getShardingAttr(sum.getPartial()));
+  for (BatchSum &sum : sums) {
+    Value partial = sum.op.getPartial();
+    task.accumulate(sources.shared.getRole(sum.op), cloner.get(partial),
+                    getShardingAttr(partial));
+  }
   TaskOp made = task.finish();
   sources.calls.push_back({made, nullptr, {}, {}});
   // The schedule's check of counts needs to know which sums count targets. The
   // task's checks of ids come after them.
   for (auto [i, sum] : llvm::enumerate(sums))
-    if (sum.getCount())
-      made.setArgAttr(*made.getTiedArgument(i), kCountAttr, describeCount(sum));
+    if (sum.isCount)
+      made.setArgAttr(*made.getTiedArgument(i), kCountAttr,
+                      describeCount(sum.op));
 }
 
 /// A sum that depends on other sums is in a prologue after theirs. Prologues

@@ -4,8 +4,8 @@
 // backward region where something learns, and copies between them. After:
 // declarations of the parameters; tasks whose signatures name everything that
 // they need, sS_F and sS_B of stage S (or sS_I and sS_W if the schedule splits
-// the backward) and pP_P if place P sums inputs over the batch; and pp.step,
-// which calls them on values, with the copies.
+// the backward), sS_E if the model has metrics, and pP_P if place P sums inputs
+// over the batch; and pp.step, which calls them on values, with the copies.
 //
 // Pure functions decide: BatchSums which sums prologues compute, Crossings
 // which values tasks hand to one another (SavedValues what is saved of the
@@ -104,6 +104,9 @@ struct SplitTasks : pp::impl::SplitTasksBase<SplitTasks> {
     for (StageParts &stage : llvm::reverse(parts->stages))
       if (stage.backward)
         buildBackward(sources, stage, builder);
+    if (parts->hasEvaluations())
+      for (StageParts &stage : parts->stages)
+        buildEvaluation(sources, stage, builder);
     buildStep(*parts, calls, builder);
     entry->erase();
   }

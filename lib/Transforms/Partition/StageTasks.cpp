@@ -12,11 +12,12 @@ static RoleAttr getLossRole(MLIRContext *context) {
   return RoleAttr::get(context, RoleKind::Loss, "loss");
 }
 
-/// The loss is added up over the microbatches and ranks that it is a partial
-/// sum over.
-static ShardingAttr getLossSharding(const EntryParts &parts) {
+/// A result is added up over the microbatches and ranks that it is a partial
+/// sum over. The loss is the first.
+static ShardingAttr getResultSharding(const EntryParts &parts,
+                                      unsigned number = 0) {
   func::FuncOp entry = parts.entry;
-  return getReadAttr(entry.getBody().front().getTerminator(), 0);
+  return getReadAttr(entry.getBody().front().getTerminator(), number);
 }
 
 static RoleAttr getGradRole(AddGradOp add) {
@@ -42,7 +43,7 @@ static void buildLoss(const TaskSources &sources, StageParts &stage,
   ArrayRef<Value> saved = crossings.backwards[stage.stage].saved;
   TaskCloner cloner(task, getLossScope(parts, stage, saved), shared);
   task.accumulate(getLossRole(builder.getContext()), cloner.get(parts.loss),
-                  getLossSharding(parts));
+                  getResultSharding(parts));
   calls.push_back(
       {task.finish(), nullptr, llvm::to_vector(cloner.getTaken()), {}});
 }
@@ -56,14 +57,41 @@ void pp::buildForward(const TaskSources &sources, StageParts &stage,
   TaskCloner cloner(task, getForwardScope(parts, stage), shared);
   if (parts.makesLoss(stage))
     task.accumulate(getLossRole(builder.getContext()), cloner.get(parts.loss),
-                    getLossSharding(parts));
+                    getResultSharding(parts));
   SmallVector<Value> makes(crossings.exports.lookup(block).getArrayRef());
   for (Value value : makes)
     task.addResult(RoleAttr(), cloner.get(value), getShardingAttr(value));
   calls.push_back(
       {task.finish(), block, llvm::to_vector(cloner.getTaken()), makes});
-  if (stage.evaluation)
+  if (stage.evaluation && !parts.hasEvaluations())
     buildLoss(sources, stage, builder);
+}
+
+void pp::buildEvaluation(const TaskSources &sources, StageParts &stage,
+                         OpBuilder &builder) {
+  auto &[parts, sums, shared, crossings, calls] = sources;
+  MLIRContext *context = builder.getContext();
+  Block *block = stage.getForwardBlock();
+  TaskBuilder task = beginTask(sources, stage, "E", TaskKind::Evaluation,
+                               stage.forward, builder);
+  TaskCloner cloner(task, getEvaluationScope(parts, stage), shared);
+  if (&parts.getStageOfResult(parts.loss) == &stage)
+    task.accumulate(getLossRole(context), cloner.get(parts.loss),
+                    getResultSharding(parts));
+  for (const EntryMetric &metric : parts.metrics)
+    if (&parts.getStageOfResult(metric.value) == &stage)
+      task.accumulate(RoleAttr::get(context,
+                                    metric.isCount ? RoleKind::MetricCount
+                                                   : RoleKind::Metric,
+                                    metric.name),
+                      cloner.get(metric.value),
+                      getResultSharding(parts, metric.number));
+  SmallVector<Value> makes(
+      crossings.evaluationExports.lookup(block).getArrayRef());
+  for (Value value : makes)
+    task.addResult(RoleAttr(), cloner.get(value), getShardingAttr(value));
+  calls.push_back(
+      {task.finish(), block, llvm::to_vector(cloner.getTaken()), makes});
 }
 
 namespace {
@@ -127,7 +155,7 @@ static void buildPart(const TaskSources &sources, StageParts &stage,
   }
   if (stage.evaluation && part.kind != TaskKind::BackwardWeight)
     task.accumulate(getLossRole(builder.getContext()),
-                    cloner.get(parts.trainingLoss), getLossSharding(parts));
+                    cloner.get(parts.trainingLoss), getResultSharding(parts));
   // The weight part is last: gradients that no op of the region makes go there.
   if (part.kind != TaskKind::BackwardInput)
     for (AddGradOp add : gradients.others)

@@ -22,9 +22,13 @@ struct TaskSources {
 void buildPrologues(const TaskSources &sources, OpBuilder &builder);
 
 /// Builds the task sS_F of a stage, and sS_L if its evaluation has its own
-/// region.
+/// region, unless evaluations have tasks of their own.
 void buildForward(const TaskSources &sources, StageParts &stage,
                   OpBuilder &builder);
+
+/// Builds the task sS_E of a stage: its forward up to the loss and the metrics.
+void buildEvaluation(const TaskSources &sources, StageParts &stage,
+                     OpBuilder &builder);
 
 /// Builds the task sS_B of a stage, or sS_I and sS_W.
 void buildBackward(const TaskSources &sources, StageParts &stage,

@@ -141,13 +141,19 @@ LogicalResult StepChecker::check(StepOp step) {
       llvm::any_of(module.getOps<TaskOp>(), [](TaskOp task) {
         return task.getKind() != Kind::Forward && task.getKind() != Kind::Loss;
       });
+  bool hasEvaluations = llvm::any_of(module.getOps<TaskOp>(), [](TaskOp task) {
+    return task.getKind() == Kind::Evaluation;
+  });
+  SmallVector<Kind> evaluations{Kind::Forward, Kind::Loss};
+  if (hasEvaluations)
+    evaluations = {Kind::Evaluation};
   return success(
       checkAll(step.getPrologue(), {Kind::Prologue}) &&
       checkAll(step.getBegin(), {}) &&
       (!trains || checkAll(step.getMicrobatch(),
                            {Kind::Forward, Kind::Backward, Kind::BackwardInput,
                             Kind::BackwardWeight})) &&
-      checkAll(step.getEvaluation(), {Kind::Forward, Kind::Loss}) &&
+      checkAll(step.getEvaluation(), evaluations) &&
       checkAll(step.getEnd(),
                {Kind::Collect, Kind::Norm, Kind::Decide, Kind::Update}));
 }

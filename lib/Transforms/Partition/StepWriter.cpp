@@ -85,11 +85,13 @@ StepOp pp::buildStep(EntryParts &parts, ArrayRef<TaskCall> calls,
   write(step.getMicrobatch(),
         {TaskKind::Forward, TaskKind::Backward, TaskKind::BackwardInput,
          TaskKind::BackwardWeight});
-  // The losses come after all forwards.
+  // The losses come after all forwards. Evaluations with metrics have tasks of
+  // their own.
   SmallVector<const TaskCall *> forwards, losses;
   for (const TaskCall &call : calls) {
     TaskKind kind = TaskOp(call.task).getKind();
-    if (kind == TaskKind::Forward)
+    if (kind ==
+        (parts.hasEvaluations() ? TaskKind::Evaluation : TaskKind::Forward))
       forwards.push_back(&call);
     else if (kind == TaskKind::Loss)
       losses.push_back(&call);

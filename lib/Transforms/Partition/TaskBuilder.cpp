@@ -47,7 +47,10 @@ void TaskBuilder::addResult(RoleAttr role, Value value, ShardingAttr sharding) {
 void TaskBuilder::accumulate(RoleAttr role, Value value,
                              ShardingAttr sharding) {
   auto type = cast<RankedTensorType>(value.getType());
-  Type element = getStatisticsType(type.getElementType());
+  RoleKind kind = role.getKind();
+  Type element = kind == RoleKind::Metric || kind == RoleKind::MetricCount
+                     ? inner.getF64Type()
+                     : getStatisticsType(type.getElementType());
   if (element != type.getElementType())
     value = CastOp::create(inner, value.getLoc(), type.clone(element), value);
   auto known = llvm::find(resultRoles, role);

@@ -46,6 +46,13 @@ TaskScope pp::getLossScope(EntryParts &parts, StageParts &stage,
       saved);
 }
 
+TaskScope pp::getEvaluationScope(EntryParts &parts, StageParts &stage) {
+  SmallVector<Block *> blocks{stage.getForwardBlock(), parts.getBlock()};
+  if (stage.evaluation)
+    blocks.push_back(stage.getEvaluationBlock());
+  return makeScope(blocks, {});
+}
+
 TaskScope pp::getSavingScope(EntryParts &parts, StageParts &stage) {
   return makeScope({stage.getBackwardBlock(), parts.getBlock()}, {});
 }

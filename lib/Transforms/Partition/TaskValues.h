@@ -44,6 +44,9 @@ TaskScope getForwardScope(EntryParts &parts, StageParts &stage);
 /// the values that the backward is given: training saves nothing for it.
 TaskScope getLossScope(EntryParts &parts, StageParts &stage,
                        ArrayRef<Value> saved);
+/// Returns the scope of an evaluation's task, which computes everything of its
+/// stage.
+TaskScope getEvaluationScope(EntryParts &parts, StageParts &stage);
 /// Returns the scope of a backward that computes nothing of the forward again.
 TaskScope getSavingScope(EntryParts &parts, StageParts &stage);
 /// Returns the scope of a backward task that computes everything of its stage

@@ -249,6 +249,8 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
   case RoleKind::Cache:
   case RoleKind::Logits:
   case RoleKind::Check:
+  case RoleKind::Metric:
+  case RoleKind::MetricCount:
     return success();
   }
   llvm_unreachable("all roles are listed");

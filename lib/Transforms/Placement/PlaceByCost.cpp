@@ -51,15 +51,18 @@ namespace {
 class CutProblemBuilder {
 public:
   /// A rank has one of `shards` equal parts of what `sharded` says.
-  CutProblemBuilder(const OpOrder &order, PlanOp plan, int64_t shards,
-                    std::optional<ShardedState> sharded)
+  CutProblemBuilder(func::FuncOp entry, const OpOrder &order, PlanOp plan,
+                    int64_t shards, std::optional<ShardedState> sharded)
       : order(order), plan(plan), device(getDevice(plan)), times(device),
         numStates(getOptimizerStates(plan.getOptimizer()).size()),
-        shards(shards), sharded(sharded) {}
+        shards(shards), sharded(sharded) {
+    findTrained(entry);
+  }
 
   CutProblem build(ArrayRef<int64_t> placeOf);
 
 private:
+  void findTrained(func::FuncOp entry);
   CutProblem::Item makeItem(Operation *op);
   int getParam(ParamOp param);
   bool isActive(Value value) const { return active.contains(value); }
@@ -75,6 +78,8 @@ private:
   int64_t numStates, shards;
   std::optional<ShardedState> sharded;
   CutProblem problem;
+  /// The ops that the loss depends on. Training does not run the others.
+  DenseSet<Operation *> trained;
   /// Values whose gradient reaches a trained parameter.
   DenseSet<Value> active;
   DenseMap<Value, int> values;
@@ -106,8 +111,22 @@ int CutProblemBuilder::getParam(ParamOp param) {
   return known->second;
 }
 
+void CutProblemBuilder::findTrained(func::FuncOp entry) {
+  Operation *ret = entry.getBody().front().getTerminator();
+  SmallVector<Operation *> worklist;
+  auto add = [&](Value value) {
+    if (Operation *op = value.getDefiningOp(); op && trained.insert(op).second)
+      worklist.push_back(op);
+  };
+  add(ret->getOperand(0));
+  while (!worklist.empty())
+    llvm::for_each(worklist.pop_back_val()->getOperands(), add);
+}
+
 CutProblem::Item CutProblemBuilder::makeItem(Operation *op) {
   CutProblem::Item item;
+  if (!trained.contains(op))
+    return item;
   SmallVector<bool> needed;
   bool carriesGradient = isa<DifferentiableOpInterface>(op);
   for (Value operand : op->getOperands()) {
@@ -169,7 +188,7 @@ FailureOr<Placement> pp::placeByCost(func::FuncOp entry, PlanOp plan,
   placement.placeOf = getPieces(plan);
   int64_t shards = getPlaceChunks(plan);
   auto cutWith = [&](std::optional<ShardedState> sharded) {
-    return pp::cutByCost(CutProblemBuilder(order, plan, shards, sharded)
+    return pp::cutByCost(CutProblemBuilder(entry, order, plan, shards, sharded)
                              .build(placement.placeOf));
   };
   Cut cut = cutWith(getShardedState(plan));

@@ -18,6 +18,8 @@ CollectiveList::CollectiveList(ModuleOp module, PlanOp plan,
     : module(module), plan(plan) {
   addScalars(BufferKind::Global, uses);
   addScalars(BufferKind::Loss, uses);
+  addScalars(BufferKind::Metric, uses);
+  addScalars(BufferKind::MetricCount, uses);
   for (auto bucket : module.getOps<BucketOp>())
     addGradients(bucket);
   // The gradients that it is made of are complete sums.

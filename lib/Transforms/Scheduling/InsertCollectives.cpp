@@ -158,7 +158,9 @@ void CollectiveInserter::select(ArrayRef<RankValue> values) {
   for (const RankValue &value : values) {
     bool isOfTraining =
         value.is(BufferKind::Grads) || value.is(BufferKind::Norm);
-    if (schedule.getEvaluation() && isOfTraining)
+    bool isOfEvaluation =
+        value.is(BufferKind::Metric) || value.is(BufferKind::MetricCount);
+    if (schedule.getEvaluation() ? isOfTraining : isOfEvaluation)
       continue;
     if (!value.places.empty() && llvm::none_of(value.places, [&](int64_t p) {
           return schedule.isOf(p);

@@ -4,7 +4,7 @@
 // complete, and the sum of the loss while transfers are in flight. After: what
 // each batch repeats is together (EvaluationParts.h): the prologues of a level,
 // the collectives that complete their sums, the forwards with all transfers,
-// the sum of the loss.
+// the sums of the loss and of metrics.
 //
 //   pp.run @p0_P microbatch 0          pp.run @p0_P microbatch 0
 //   %s = pp.start … "g0"               %s = pp.start … "g0"
@@ -29,12 +29,14 @@ using namespace mlir;
 using namespace mlir::pp;
 
 /// Returns whether an action is the start of a collective that completes the
-/// loss, or its wait.
-static bool isOfLoss(Operation *action) {
+/// loss or a metric, or its wait.
+static bool isOfResult(Operation *action) {
   if (auto wait = dyn_cast<WaitOp>(action))
     action = wait.getStarted().getDefiningOp();
   auto start = dyn_cast_or_null<StartOp>(action);
-  return start && start.getBuffer().getKind() == BufferKind::Loss;
+  BufferKind kind = start ? start.getBuffer().getKind() : BufferKind::StepState;
+  return kind == BufferKind::Loss || kind == BufferKind::Metric ||
+         kind == BufferKind::MetricCount;
 }
 
 static void order(ScheduleOp schedule, const StepIndex &index) {
@@ -44,10 +46,10 @@ static void order(ScheduleOp schedule, const StepIndex &index) {
   auto end = body.end();
   while (end != body.begin() && isa<YieldOp, DoneOp>(*std::prev(end)))
     --end;
-  for (bool ofLoss : {false, true})
+  for (bool ofResults : {false, true})
     for (auto [action, use] : all)
-      if (ofLoss ? use == EvaluationUse::Once && isOfLoss(action)
-                 : use == EvaluationUse::Forward)
+      if (ofResults ? use == EvaluationUse::Once && isOfResult(action)
+                    : use == EvaluationUse::Forward)
         action->moveBefore(&body, end);
 }
 

@@ -209,16 +209,6 @@ LogicalResult TransferMover::run(ArrayRef<ScheduleOp> schedules,
   return success();
 }
 
-/// Returns the graph of the stages without backwards.
-ppopt::schedule::StageGraph keepForward(ppopt::schedule::StageGraph graph) {
-  for (ppopt::schedule::Stage &stage : graph.stages)
-    stage.hasBackward = false;
-  llvm::erase_if(graph.edges, [](const ppopt::schedule::Edge &edge) {
-    return edge.isGradient;
-  });
-  return graph;
-}
-
 struct OverlapTransfers : pp::impl::OverlapTransfersBase<OverlapTransfers> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -237,7 +227,9 @@ struct OverlapTransfers : pp::impl::OverlapTransfersBase<OverlapTransfers> {
           schedules.push_back(schedule);
       TransferMover mover(module, index);
       if (failed(mover.run(schedules, readTable(module, *plan, isEvaluation),
-                           isEvaluation ? keepForward(graph) : graph)))
+                           isEvaluation
+                               ? makeEvaluationGraph(module, *plan, graph)
+                               : graph)))
         return signalPassFailure();
     }
     MemoryUses uses(module, BufferIndex(module));

@@ -147,7 +147,8 @@ void PlaceBuilder::runCell(const Cell &cell) {
   };
   switch (cell.work) {
   case Work::Forward:
-    runKind(TaskKind::Forward);
+    if (!runKind(TaskKind::Forward))
+      runKind(TaskKind::Evaluation);
     if (isEvaluation)
       runKind(TaskKind::Loss);
     return;

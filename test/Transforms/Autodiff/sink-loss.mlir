@@ -115,3 +115,41 @@ func.func @frozen(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
   }
   return %l : tensor<f32>
 }
+
+// -----
+
+// Metrics are made in the evaluation: of the copies of what is sunk, and of what the forward keeps. A matmul of theirs is not the last one before the
+// loss. What a metric shares with the loss alone is still sunk.
+
+// CHECK-LABEL: @metrics
+// CHECK-SAME: -> (tensor<f32>, tensor<f32> {pp.metric = "accuracy"}, tensor<f32> {pp.metric = "probe"}, tensor<f32>)
+// CHECK: %[[F:[0-9]+]]{{.*}} = pp.place 0 stage 0 ->
+// CHECK-NEXT: pp.tanh
+// CHECK-NEXT: pp.yield
+// CHECK: %[[E:[0-9]+]]:3 = pp.place 0 stage 0 evaluation -> tensor<f32>, tensor<f32>, tensor<f32> {
+// CHECK-NEXT: %[[Z:.*]] = pp.matmul
+// CHECK-DAG: %[[L:.*]] = pp.reduce sum %{{.*}} [0] : tensor<8xf32>
+// CHECK-DAG: %[[MAX:.*]] = pp.reduce max %[[Z]] [0, 1]
+// CHECK-DAG: %[[P:.*]] = pp.matmul
+// CHECK-DAG: %[[SUM:.*]] = pp.reduce sum %[[P]] [0, 1]
+// CHECK: pp.yield %[[L]], %[[MAX]], %[[SUM]] :
+// CHECK: %[[B:[0-9]+]]{{.*}} = pp.place 0 stage 0 backward
+// CHECK: pp.matmul
+// CHECK-NOT: pp.reduce max
+// CHECK: return %[[E]]#0, %[[E]]#1, %[[E]]#2, %[[B]]
+func.func @metrics(%x: tensor<8x2xf32> {pp.input = "x"}, %t: tensor<8xi32> {pp.input = "t"})
+    -> (tensor<f32>, tensor<f32> {pp.metric = "accuracy"}, tensor<f32> {pp.metric = "probe"}) {
+  %w = pp.param "w" {init = #pp.init<zeros>} : tensor<2x3xf32>
+  %v = pp.param "v" {init = #pp.init<zeros>, frozen} : tensor<2x5xf32>
+  %l:3 = pp.place 0 stage 0 -> tensor<f32>, tensor<f32>, tensor<f32> {
+    %h = pp.tanh %x : tensor<8x2xf32>
+    %z = pp.matmul %h, %w : tensor<8x2xf32>, tensor<2x3xf32>
+    %4 = pp.token_loss %z, %t : tensor<8x3xf32>, tensor<8xi32>
+    %5 = pp.reduce sum %4 [0] : tensor<8xf32>
+    %6 = pp.reduce max %z [0, 1] : tensor<8x3xf32>
+    %7 = pp.matmul %h, %v : tensor<8x2xf32>, tensor<2x5xf32>
+    %8 = pp.reduce sum %7 [0, 1] : tensor<8x5xf32>
+    pp.yield %5, %6, %8 : tensor<f32>, tensor<f32>, tensor<f32>
+  }
+  return %l#0, %l#1, %l#2 : tensor<f32>, tensor<f32>, tensor<f32>
+}

@@ -96,7 +96,7 @@ func.func @main(%x: tensor<4x8xf32> {pp.input = "x", pp.sharding = #pp.sharding<
 
 // -----
 
-// expected-error @below {{result 0 of @main takes no attribute 'pp.loss', nor any other}}
+// expected-error @below {{result 0 of @main takes no attribute 'pp.loss'; it takes pp.metric, pp.metric_count}}
 func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> (tensor<f32> {pp.loss}) {
   %0 = pp.reduce sum %x [0] : tensor<4xf32>
   return %0 : tensor<f32>

@@ -286,16 +286,65 @@ func.func @main(
 
 // -----
 
-// expected-error @below {{entry @main must return the loss alone, one float as in tensor<f32>, but returns 'tensor<4xf32>'}}
+// expected-error @below {{entry @main must return the loss first, one float as in tensor<f32> without a name, but returns 'tensor<4xf32>'}}
 func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 
 // -----
 
-// expected-error @below {{entry @main must return the loss alone, one float as in tensor<f32>, but returns nothing}}
+// expected-error @below {{entry @main must return the loss first, one float as in tensor<f32> without a name, but returns nothing}}
 func.func @main(%x: tensor<4xf32> {pp.input = "x"}) {
   return
+}
+
+// -----
+
+// expected-error @below {{entry @main must return the loss first, one float as in tensor<f32> without a name, but returns 'tensor<f32>'}}
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> (tensor<f32> {pp.metric = "a"}) {
+  %0 = pp.reduce sum %x [0] : tensor<4xf32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> (tensor<f32>, tensor<f32>) {
+  // expected-error @below {{result 1 of entry @main is neither the loss, which comes first, nor one metric: give it one of {pp.metric = "name"} and {pp.metric_count = "name"}}}
+  %0 = pp.reduce sum %x [0] : tensor<4xf32>
+  return %0, %0 : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> (tensor<f32>, tensor<f32> {pp.metric = "loss"}) {
+  // expected-error @below {{result 1 of entry @main is named "loss", as the first result is; rename it}}
+  %0 = pp.reduce sum %x [0] : tensor<4xf32>
+  return %0, %0 : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> (tensor<f32>, tensor<i64> {pp.metric = "first"}) {
+  %0 = pp.reduce sum %x [0] : tensor<4xf32>
+  // expected-error @below {{result 1 of entry @main is a metric of 'tensor<i64>', and metrics are one float as in tensor<f32>: pp.reduce it over the batch, pp.cast integers}}
+  %1 = pp.argmax %x {dim = 0 : i64} : tensor<4xf32>
+  return %0, %1 : tensor<f32>, tensor<i64>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> (tensor<f32>, tensor<f32> {pp.metric = "a"}, tensor<f32> {pp.metric = "a"}) {
+  // expected-error @below {{result 2 of entry @main is a second pp.metric named "a", after result 1; rename one}}
+  %0 = pp.reduce sum %x [0] : tensor<4xf32>
+  return %0, %0, %0 : tensor<f32>, tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{result 2 of entry @main is what a metric "b" is divided by, and there is none: name the dividend {pp.metric = "b"}}}
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> (tensor<f32>, tensor<f32> {pp.metric = "a"}, tensor<f32> {pp.metric_count = "b"}) {
+  %0 = pp.reduce sum %x [0] : tensor<4xf32>
+  return %0, %0, %0 : tensor<f32>, tensor<f32>, tensor<f32>
 }
 
 // -----

@@ -55,6 +55,7 @@ inline nlohmann::json program(int ranks) {
        {"loss", {{"offset", loss}}},
        {"norm", nullptr},
        {"counts", json::array()},
+       {"metrics", json::array()},
        {"checks", json::array()},
        {"inputs", json::array()},
        {"parameters", {heldParameter(0, weights, -1)}},

@@ -97,6 +97,7 @@ inline nlohmann::json program(int ranks, int chunk, int microbatches = 2) {
        {"loss", {{"offset", at.loss}}},
        {"norm", nullptr},
        {"counts", json::array()},
+       {"metrics", json::array()},
        {"checks", json::array()},
        {"inputs", json::array()},
        {"parameters", {heldParameter(0, at.weights, -1)}},

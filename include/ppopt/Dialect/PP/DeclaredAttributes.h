@@ -22,6 +22,10 @@ inline constexpr llvm::StringLiteral kInputAttr = "pp.input";
 /// The number of tokens by which an input starts after the first token of the
 /// window.
 inline constexpr llvm::StringLiteral kShiftAttr = "pp.shift";
+/// The names of results of an entry after its loss: a metric, and what a metric
+/// of the same name is divided by.
+inline constexpr llvm::StringLiteral kMetricAttr = "pp.metric";
+inline constexpr llvm::StringLiteral kMetricCountAttr = "pp.metric_count";
 /// How the author of a model wants an input to be cut.
 inline constexpr llvm::StringLiteral kShardAttr = "pp.shard";
 /// More names of a parameter in files.

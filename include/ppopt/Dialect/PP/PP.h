@@ -43,6 +43,8 @@ inline bool isSummed(BufferAttr buffer) {
   switch (buffer.getKind()) {
   case BufferKind::Grads:
   case BufferKind::Loss:
+  case BufferKind::Metric:
+  case BufferKind::MetricCount:
   case BufferKind::Global:
   case BufferKind::Norm:
     return true;

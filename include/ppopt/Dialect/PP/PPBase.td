@@ -129,7 +129,9 @@ def PP_RoleKind : PP_Enum<"RoleKind", "what a task's argument or result is", [
   I32EnumAttrCase<"Norm", 10, "norm">,         // sums of squares of gradients, one per place and chunk: tied where a task adds to one
   I32EnumAttrCase<"Cache", 11, "cache">,       // in a generating program, the values that earlier positions stored: tied
   I32EnumAttrCase<"Logits", 12, "logits">,     // in a generating program, the scores of the next token
-  I32EnumAttrCase<"Check", 13, "check">]>;     // the largest id that was out of range, or 0: tied; unique in the module
+  I32EnumAttrCase<"Check", 13, "check">,       // the largest id that was out of range, or 0: tied; unique in the module
+  I32EnumAttrCase<"Metric", 14, "metric">,     // in an evaluation, the accumulator of a metric, by name: tied
+  I32EnumAttrCase<"MetricCount", 15, "metric_count">]>; // the accumulator of what a metric is divided by: tied
 
 def PP_RoleAttr : PP_Attr<"Role", "role"> {
   let summary = "what a task's argument or result is, and its name";
@@ -171,6 +173,8 @@ def PP_BufferKind : PP_Enum<"BufferKind", "what a buffer of a rank's arena holds
   I32EnumAttrCase<"Check", 12, "check">,         // the status of a check of ids, by name
   I32EnumAttrCase<"Cache", 13, "cache">,         // in a generating program, by name
   I32EnumAttrCase<"Logits", 14, "logits">,
+  I32EnumAttrCase<"Metric", 20, "metric">,       // by name
+  I32EnumAttrCase<"MetricCount", 21, "metric_count">, // what it is divided by, by name
   I32EnumAttrCase<"Scratch", 15, "scratch">,     // the receive buffer of a sum of another buffer
   // Of asynchronous training:
   I32EnumAttrCase<"Master", 16, "master">,       // the chunk of a bucket's parameters that the rank owns, by the bucket's name

@@ -156,7 +156,8 @@ def PP_TaskKind : PP_Enum<"TaskKind", "what a task does", [
   I32EnumAttrCase<"Update", 6, "update">,
   I32EnumAttrCase<"Collect", 7, "collect">,    // adds the gradients of places that borrow a bucket
   I32EnumAttrCase<"Loss", 8, "loss">,           // evaluation's part of a forward whose training's is in the backward
-  I32EnumAttrCase<"Decide", 9, "decide">]>;     // whether and how the updates of a place change anything
+  I32EnumAttrCase<"Decide", 9, "decide">,       // whether and how the updates of a place change anything
+  I32EnumAttrCase<"Evaluation", 10, "evaluation">]>; // a stage's forward in an evaluation of a model that has metrics
 def PP_TaskKindAttr : EnumAttr<PP_Dialect, PP_TaskKind, "task_kind"> {
   let assemblyFormat = "$value";
 }

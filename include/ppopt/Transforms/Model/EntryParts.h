@@ -21,6 +21,14 @@ struct StageParts {
   Block *getEvaluationBlock() { return &evaluation.getBody().front(); }
 };
 
+/// A result of an entry after its loss.
+struct EntryMetric {
+  StringRef name;
+  bool isCount;    ///< what the metric of that name is divided by
+  unsigned number; ///< of the result
+  Value value;     ///< inside its stage
+};
+
 struct EntryParts {
   func::FuncOp entry;
   SmallVector<StageParts> stages; ///< by number
@@ -29,6 +37,7 @@ struct EntryParts {
   /// The loss of training, if a backward region makes it; `loss` is then the
   /// loss of evaluation. Null otherwise.
   Value trainingLoss;
+  SmallVector<EntryMetric> metrics;
 
   Block *getBlock() { return &entry.getBody().front(); }
   /// Returns the stage that `block` is a region of, or null.
@@ -40,7 +49,19 @@ struct EntryParts {
   /// contains the loss, or if no region makes the loss (a constant, or a value
   /// scaled outside) and the stage is the last.
   bool makesLoss(StageParts &stage);
+  /// Returns the stage whose evaluation makes the loss or a metric: the last
+  /// one where no region makes it.
+  StageParts &getStageOfResult(Value value);
+  /// Returns the loss and the metrics that an evaluation makes in the stage.
+  SmallVector<Value> getResults(StageParts &stage);
+  /// Returns whether an evaluation computes what training does not: it then has
+  /// tasks of its own.
+  bool hasEvaluations() const { return !metrics.empty(); }
 };
+
+/// Returns the number of results that a model's author gave the entry: all but
+/// the loss of training (EntryParts::trainingLoss).
+unsigned countNamedResults(func::FuncOp entry);
 
 /// Splits an entry into its parts. Emits an error if it is not in phase train.
 FailureOr<EntryParts> findParts(func::FuncOp entry);

@@ -28,8 +28,8 @@ public:
   /// Adds a result; without a role it is a value for other tasks.
   void addResult(RoleAttr role, Value value, ShardingAttr sharding = {});
   /// Adds `value` to the accumulator of a role: an argument and a result tied
-  /// to it, in f32 if the value is bf16. May be called more than once for a
-  /// role.
+  /// to it, in f32 if the value is bf16, and in f64 if it is a metric, so that
+  /// counts stay exact. May be called more than once for a role.
   void accumulate(RoleAttr role, Value value, ShardingAttr sharding = {});
 
   /// Returns the value in the task for a value outside, or null.

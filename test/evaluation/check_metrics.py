@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""The metrics of a model are numpy's over the same rows, whatever the program's batch, plan and launch: a mean, a ratio of sums, a mean of a hidden
+layer on the first place, and one of a matmul that the loss does not need. Training is not changed by them.
+"""
+import json
+import os
+import re
+import sys
+import tempfile
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.dirname(HERE)]
+from support import safetensors_io  # noqa: E402
+from support.executable import checked, compile_model, run  # noqa: E402
+from support.mpirun import under_mpirun  # noqa: E402
+from support.mutations import tool_of  # noqa: E402
+from support.results import Harness  # noqa: E402
+
+FEATURES, WIDTH, CLASSES, ROWS = 7, 6, 5, 21
+PROBE = np.round(np.sin(np.arange(WIDTH * 3)).reshape(WIDTH, 3), 3)
+TOLERANCE = 1e-12
+PLANS = {"one": [], "dp": ["--mesh", "dp=2"], "pp": ["--mesh", "pp=2"], "microbatches": ["--microbatches", "2"],
+         "zero 3": ["--mesh", "fsdp=2", "--zero", "3"], "tp": ["--mesh", "tp=2", "--shard", "u=[{}, {tp}]; v=[{tp}, {}]"],
+         "pp, microbatches": ["--mesh", "pp=2", "--microbatches", "2"], "local": ["--mesh", "pp=2", "--launch", "local"],
+         "dp, pp": ["--mesh", "dp=2,pp=2"], "zb-h1": ["--mesh", "pp=2", "--schedule", "zb-h1", "--microbatches", "2"],
+         "trainers": ["--mesh", "dp=2", "--sync", "async"], "blocks": ["--block-bytes", "64"]}
+BATCHES = (2, 4, 8)
+
+
+def parameters():
+    random = np.random.default_rng(3)
+    return {"u": random.normal(size=(FEATURES, WIDTH)), "v": random.normal(size=(WIDTH, CLASSES))}
+
+
+def rows(count):
+    """Ties are in the data: the scores of a row of zeros are equal, and the first class is taken."""
+    random = np.random.default_rng(4)
+    x = random.normal(size=(ROWS, FEATURES))
+    x[[2, 5]] = 0
+    return {"x": x[:count], "y": random.integers(0, CLASSES, size=ROWS).astype(np.int32)[:count]}
+
+
+def sums(values, data):
+    """{name: (dividend, divisor)} of some rows."""
+    h = np.tanh(data["x"] @ values["u"])
+    picked, y = (h @ values["v"]).argmax(-1), data["y"]
+    hits = 2 * np.sum((picked == 1) & (y == 1))
+    return {"accuracy": (np.sum(picked == y), len(y)), "f1": (hits, np.sum(picked == 1) + np.sum(y == 1)), "activity": (np.abs(h).sum(), h.size),
+            "probe": ((h @ PROBE).__pow__(2).sum(), len(y) * PROBE.shape[1])}
+
+
+def expected(values, data):
+    """A ratio of nothing is None, as logs spell NaN."""
+    return {name: a / b if b else None for name, (a, b) in sums(values, data).items()}
+
+
+def model(batch, metrics=True):
+    b, s = batch, "tensor<f64>"
+    x, y, h, z, p = (f"tensor<{b}x{FEATURES}xf64>", f"tensor<{b}xi32>", f"tensor<{b}x{WIDTH}xf64>", f"tensor<{b}x{CLASSES}xf64>", f"tensor<{b}x3xf64>")
+    results = f', {s} {{pp.metric = "accuracy"}}, {s} {{pp.metric = "f1"}}, {s} {{pp.metric_count = "f1"}}, {s} {{pp.metric = "activity"}}, {s} {{pp.metric = "probe"}}'
+    return f"""func.func @classifier(%x: {x} {{pp.input = "x"}}, %y: {y} {{pp.input = "y"}}) -> ({s}{results if metrics else ""}) {{
+  %u = pp.param "u" {{init = #pp.init<ones>}} : tensor<{FEATURES}x{WIDTH}xf64>
+  %v = pp.param "v" {{init = #pp.init<ones>}} : tensor<{WIDTH}x{CLASSES}xf64>
+  %h, %activity = pp.on 0 -> {h}, {s} {{
+    %a = pp.matmul %x, %u : {x}, tensor<{FEATURES}x{WIDTH}xf64>
+    %t = pp.tanh %a : {h}
+    %size = pp.abs %t : {h}
+    %m = pp.reduce mean %size [0, 1] : {h}
+    pp.yield %t, %m : {h}, {s}
+  }}
+  %z, %loss = pp.on 1 -> {z}, {s} {{
+    %scores = pp.matmul %h, %v : {h}, tensor<{WIDTH}x{CLASSES}xf64>
+    %l = pp.cross_entropy %scores, %y : {z}, {y}
+    pp.yield %scores, %l : {z}, {s}
+  }}
+  %i = pp.argmax %z {{dim = 1 : i64}} : {z}
+  %y64 = pp.cast %y : {y} to tensor<{b}xi64>
+  %same = pp.compare eq %i, %y64 : tensor<{b}xi64>, tensor<{b}xi64>
+  %hit = pp.cast %same : tensor<{b}xi1> to tensor<{b}xf64>
+  %accuracy = pp.reduce mean %hit [0] : tensor<{b}xf64>
+  %one = pp.constant dense<1> : tensor<i64>
+  %picked1 = pp.compare eq %i, %one : tensor<{b}xi64>, tensor<i64>
+  %is1 = pp.compare eq %y64, %one : tensor<{b}xi64>, tensor<i64>
+  %picked = pp.cast %picked1 : tensor<{b}xi1> to tensor<{b}xf64>
+  %is = pp.cast %is1 : tensor<{b}xi1> to tensor<{b}xf64>
+  %both = pp.mul %picked, %is : tensor<{b}xf64>, tensor<{b}xf64>
+  %two = pp.constant dense<2.0> : {s}
+  %twice = pp.mul %both, %two : tensor<{b}xf64>, {s}
+  %hits = pp.reduce sum %twice [0] : tensor<{b}xf64>
+  %either = pp.add %picked, %is : tensor<{b}xf64>, tensor<{b}xf64>
+  %all = pp.reduce sum %either [0] : tensor<{b}xf64>
+  %c = pp.constant dense<{PROBE.tolist()}> : tensor<{WIDTH}x3xf64>
+  %seen = pp.matmul %h, %c : {h}, tensor<{WIDTH}x3xf64>
+  %squares = pp.mul %seen, %seen : {p}, {p}
+  %probe = pp.reduce mean %squares [0, 1] : {p}
+  return %loss{", %accuracy, %hits, %all, %activity, %probe" if metrics else ""} : {s}{(", " + s) * 5 if metrics else ""}
+}}
+"""
+
+
+# Each row is compared with all rows of its batch: "spread" is a mean over batches, "share" a ratio of sums over them.
+MIXING = """func.func @pairs(%x: tensor<4x3xf64> {pp.input = "x"}) -> (tensor<f64>, tensor<f64> {pp.metric = "spread"}, tensor<f64> {pp.metric = "share"},
+                                                        tensor<f64> {pp.metric_count = "share"}) {
+  %w = pp.param "w" {init = #pp.init<ones>} : tensor<3x3xf64>
+  %y = pp.matmul %x, %w : tensor<4x3xf64>, tensor<3x3xf64>
+  %s = pp.matmul %y, %y {transpose_rhs} : tensor<4x3xf64>, tensor<4x3xf64>
+  %l = pp.reduce mean %s [0, 1] : tensor<4x4xf64>
+  %e = pp.exp %s : tensor<4x4xf64>
+  %spread = pp.reduce mean %e [0, 1] : tensor<4x4xf64>
+  %largest = pp.reduce max %x [0, 1] : tensor<4x3xf64>
+  %total = pp.reduce sum %x [0, 1] : tensor<4x3xf64>
+  return %l, %spread, %largest, %total : tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>
+}
+"""
+
+
+def compare(what, ours, theirs):
+    assert set(ours) == set(theirs), f"{what}: {list(ours)} instead of {list(theirs)}"
+    for name, value in theirs.items():
+        if value is None or ours[name] is None:
+            assert value is ours[name], f"{what}: {name} is {ours[name]} instead of {value}"
+            continue
+        assert abs(ours[name] - value) <= TOLERANCE * max(1, abs(value)), f"{what}: {name} is {ours[name]} instead of {value}"
+
+
+class Checks:
+    def __init__(self, harness, directory):
+        self.ppopt, self.directory = harness.ppopt, directory
+        self.init = os.path.join(directory, "init.safetensors")
+        safetensors_io.write(self.init, parameters())
+
+    def compile(self, name, text, flags, ppopt=None):
+        path = os.path.join(self.directory, re.sub(r"\W+", "-", name))
+        with open(path + ".mlir", "w", encoding="utf8") as file:
+            file.write(text)
+        return compile_model(ppopt or self.ppopt, path + ".mlir", path, ["--threads", "1", *flags])
+
+    def evaluate(self, program, data, init, flags=(), launch=()):
+        """(the metrics, the output) of an evaluation of all rows."""
+        log, path = program.path + ".jsonl", program.path + ".rows"
+        if os.path.exists(log):
+            os.remove(log)
+        safetensors_io.write(path, data)
+        done = checked([*launch, program.path, "--init", init, "--steps", "0", "--eval-inputs", path, "--eval-batches", "all", "--log", log, *flags])
+        with open(log, encoding="utf8") as file:
+            [event] = [e for e in map(json.loads, file) if e["event"] == "eval"]
+        return event["metrics"], done.stdout
+
+    def plan(self, name, batch):
+        program = self.compile(f"{name}-{batch}", model(8), ["--batch", str(batch), *PLANS[name]])
+        for count in (batch, 13, ROWS):
+            ours, text = self.evaluate(program, rows(count), self.init, ["--poison"] if count == 13 else [])
+            compare(f"{count} rows", ours, expected(parameters(), rows(count)))
+            assert f"accuracy {ours['accuracy']:.4f} | f1 {ours['f1']:.4f} | " in text or name != "one", text
+        if program.ranks > 1 and batch == 4 and name != "local":
+            ours, _ = self.evaluate(program, rows(ROWS), self.init, launch=under_mpirun(program.ranks))
+            compare("mpirun", ours, expected(parameters(), rows(ROWS)))
+
+    def training(self, name):
+        """Metrics of steps' batches are those of the parameters before the step, and steps are as without metrics."""
+        with_metrics = self.compile(f"training-{name}", model(4), PLANS[name])
+        without = self.compile(f"without-{name}", model(4, metrics=False), PLANS[name])
+        inputs, flags = rows(12), ["--no-shuffle", "--lr", "0.05", "--metrics-every", "1"]
+        plain = run(without, flags[:3], init=parameters(), inputs=inputs, steps=3)
+        for every in (1, 2):
+            ours = run(with_metrics, [*flags[:4], str(every)], init=parameters(), inputs=inputs, steps=3, name=f"every{every}")
+            assert ours.hexadecimal == plain.hexadecimal, (ours.hexadecimal, plain.hexadecimal)
+            for name, values in plain.parameters.items():
+                assert values.tobytes() == ours.parameters[name].tobytes(), name
+            for step, record in enumerate(ours.records):
+                assert ("metrics" in record) == ((step + 1) % every == 0), record
+                if "metrics" in record:
+                    before = run(without, flags[:3], init=parameters(), inputs=inputs, steps=step, name="before").parameters if step else parameters()
+                    compare(f"step {step + 1}", record["metrics"], expected(before, {k: v[4 * step:4 * step + 4] for k, v in inputs.items()}))
+        described = checked([with_metrics.path, "--describe"]).stdout
+        assert "metric       f1: a sum divided by a count" in described, described
+
+    def mutated(self, mutation):
+        """A planted bug is seen in a metric, where there are several batches of which the last is partial."""
+        program = self.compile(mutation, model(8), ["--batch", "4", "--mutate", mutation], ppopt=tool_of(self.ppopt))
+        ours, _ = self.evaluate(program, rows(ROWS), self.init)
+        try:
+            compare(mutation, ours, expected(parameters(), rows(ROWS)))
+        except AssertionError as wrong:
+            assert "instead of" in str(wrong), wrong
+            return
+        raise AssertionError(f"{mutation} changes nothing")
+
+    def mixing(self):
+        program = self.compile("mixing", MIXING, [])
+        x, init = np.random.default_rng(1).normal(size=(8, 3)) * 0.3, os.path.join(self.directory, "eye")
+        safetensors_io.write(init, {"w": np.eye(3)})
+        ours, text = self.evaluate(program, {"x": x}, init)
+        halves = (x[:4], x[4:])
+        compare("mixing", ours, {"spread": np.mean([np.exp(h @ h.T).mean() for h in halves]), "share": sum(h.max() for h in halves) / x.sum()})
+        assert "can't be split over the batch" in text, text
+
+    def refused(self, flags, words):
+        program = self.compile("refused", model(4, metrics="no metrics" not in words), ["--mesh", "dp=2", "--sync", "async"] if "--sync" in words else [])
+        path = program.path + ".rows"
+        safetensors_io.write(path, rows(12))
+        try:
+            checked([program.path, "--inputs", path, "--steps", "1", *flags])
+        except AssertionError as error:
+            assert words in str(error), error
+            return
+        raise AssertionError(f"{flags} is taken")
+
+
+harness = Harness("metrics")
+with tempfile.TemporaryDirectory() as directory:
+    checks = Checks(harness, directory)
+    for name in PLANS:
+        for batch in BATCHES:
+            parts = 4 if name in ("pp, microbatches", "dp, pp", "zb-h1", "trainers") else 2
+            if batch >= parts and (batch == 4 or name in ("one", "zero 3", "trainers")):
+                harness.case(f"{name}, batch {batch}", lambda: checks.plan(name, batch))
+    for name in ("one", "dp, pp", "zero 3", "tp"):
+        harness.case(f"training: {name}", lambda: checks.training(name))
+    for mutation in ("mask-left-out", "share-left-out"):
+        harness.case(f"planted: {mutation}", lambda: checks.mutated(mutation))
+    harness.case("rows that meet", checks.mixing)
+    harness.case("no metrics", lambda: checks.refused(["--metrics-every", "1"], "this program has no metrics"))
+    harness.case("trainers' steps", lambda: checks.refused(["--metrics-every", "1"], "ranks do not step together with --sync"))
+sys.exit(harness.finish())
