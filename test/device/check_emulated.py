@@ -221,6 +221,8 @@ func.func @scatter(%ids: {i} {{pp.input = "ids"}}) -> tensor<{wide}> {{
 
 # More ids than rows of the table, and fewer; few rows, whose blocks have few columns; columns that no vector divides.
 SCATTERS = [(150, 40, 48), (20, 300, 33), (350, 3, 8), (4, 5, 1)]
+# Tables whose rows are cut, as they stand and in three parts.
+CUT_SCATTERS = {(150, 40, 48): "tp", (20, 300, 33): "3 * tp"}
 # A table that a task clears, and one to which it adds; lists that fill up, in blocks of one warp.
 SCATTER_PLANS = {"": [], ", accumulated": ["--microbatches", "2"],
                  ", short lists": ["--threshold", "gpu-threads=32,gpu-each=2,gpu-table-blocks=5,gpu-table-columns=4,gpu-table-list=70"]}
@@ -230,6 +232,9 @@ def scatter_cases(kernels):
     for (number, sizes), element, (title, plan) in itertools.product(enumerate(SCATTERS), ["f64", "f32", "bf16"], SCATTER_PLANS.items()):
         text = scatter_model(*sizes, element, ["i32", "i64"][number % 2])
         yield f"scatter {'x'.join(map(str, sizes))} {element}{title}", lambda text=text, plan=plan: kernels.check_text(text, ["--kernel", "embedding_grad"], plan)
+    for (sizes, cut), element in itertools.product(CUT_SCATTERS.items(), ["f64", "f32", "bf16"]):
+        text, plan = scatter_model(*sizes, element, "i32"), ["--mesh", "tp=2", "--shard", f"table=[{{{cut}}}, {{}}]"]
+        yield f"scatter {'x'.join(map(str, sizes))} {element}, {cut}", lambda text=text, plan=plan: kernels.check_text(text, ["--kernel", "embedding"], plan)
 
 
 def head_model(rows, columns, element):
