@@ -51,6 +51,8 @@ MODELS = {"gpt": [],
 BY_ROWS = ["--shard", "wte=[{tp}, {}]"]
 BOTH_BY_ROWS = ["--shard", "wte=[{tp}, {}]; lm_head.weight=[{tp}, {}]"]
 
+BF16 = ["--precision", "bf16"]
+
 #       model      mesh                 further flags of the compiler
 PLANS = [("gpt", "tp=2", []),
          ("gpt", "tp=3", []),
@@ -179,17 +181,19 @@ def check_plan(programs, name, dtype, mesh, flags):
     assert len(bits) == 1, "threads and processes have other bits"
 
 
-def check_bytes(programs, ranks):
-    """Four all-reduces of a layer's activations, two of them in the forward; of all of them a rank sends 8(t-1)/t of these bytes."""
-    program = programs.compile("gpt", "f32", ["--mesh", f"tp={ranks}"], use="bytes").program
+def check_bytes(programs, ranks, flags, kind):
+    """Four all-reduces of a layer's activations, two of them in the forward; of all of them a rank sends 8(t-1)/t of these bytes, in the run too."""
+    executable = programs.compile("gpt", "f32", ["--mesh", f"tp={ranks}", *flags], use="bytes")
+    programs.train(executable, "gpt", "f32")
+    program = executable.program
     sums = program["collectives"]
     assert {each["op"] for each in sums} == {"all_reduce"}, sums
     for each in sums:
-        assert each["elements"] == BATCH * LENGTH * WIDTH, each
+        assert each["elements"] == BATCH * LENGTH * WIDTH and each["type"] == kind, each
         assert re.search(r"at \S+\.mlir:\d+:\d+$", each["name"]), each
     of_task = {task["name"]: sum(each["task"] == number for each in sums) for number, task in enumerate(program["tasks"])}
     assert of_task["s0_F"] == of_task["s0_B"] == 2 * LAYERS, of_task
-    activation = BATCH * LENGTH * WIDTH * 4
+    activation = BATCH * LENGTH * WIDTH * {"f32": 4, "bf16": 2}[kind]
     norm = 2 * (ranks - 1) * 2 * 8  # two classes of buckets
     assert program["places"][0]["predicted"]["bytes_sent"] == LAYERS * 8 * (ranks - 1) * activation // ranks + norm
 
@@ -221,10 +225,15 @@ def check_exact(programs, flags):
 
 
 def check_plan_lists(programs):
-    text = checked([programs.ppopt, "plan", programs.models["gpt", "f32"], "--mesh", "tp=2"]).stdout
+    def plan(*flags):
+        return checked([programs.ppopt, "plan", programs.models["gpt", "f32"], "--mesh", "tp=2", *flags]).stdout
+    text = plan()
     rows = re.findall(r"^  (s0_\w) +sum over tp +(.*) x (\d+)  hidden .*, exposed .*  (pp\.\w+) at \S+:\d+:\d+$", text, re.M)
     counted = {task: sum(int(count) for of, _, count, _ in rows if of == task) for task in ("s0_F", "s0_B")}
     assert counted == {"s0_F": 2 * LAYERS, "s0_B": 2 * LAYERS}, text
+    sent = [int(re.search(r"^  a rank sends ([\d,]+) bytes$", each, re.M).group(1).replace(",", ""))
+            for each in (text, plan(*BF16), plan(*BF16, "--reshard-dtype", "f32"))]
+    assert sent[0] == 2 * sent[1] == sent[2], sent
 
 
 def check_seen(programs, mutation, flags):
@@ -252,9 +261,10 @@ def main():
                   for mesh, flags in RESHARDED]
         cases += [(f"reshards of tp={ranks}, --recompute {word}", functools.partial(check_reshards, programs, ranks, word))
                   for ranks, word in ((2, "none"), (4, "layer"))]
-        cases += [(f"bytes of tp={ranks}", functools.partial(check_bytes, programs, ranks)) for ranks in (2, 4)]
+        cases += [(" ".join([f"bytes of tp={ranks}", *flags]), functools.partial(check_bytes, programs, ranks, flags, kind))
+                  for ranks, flags, kind in ((2, [], "f32"), (4, [], "f32"), (4, BF16, "bf16"), (4, [*BF16, "--reshard-dtype", "f32"], "f32"))]
         cases += [(" ".join(["bits of a table by rows", *flags]), functools.partial(check_exact, programs, flags))
-                  for flags in ([], ["--precision", "bf16"])]
+                  for flags in ([], BF16)]
         cases += [("plan lists all-reduces", functools.partial(check_plan_lists, programs))]
         cases += [(f"mutation {mutation}", functools.partial(check_seen, programs, mutation, flags)) for mutation, flags in MUTATED]
         harness.cases(cases)
