@@ -148,7 +148,7 @@ std::string describeProgram(const Program &program,
   const runtime::Plan &plan = program.plan;
   std::string text;
   auto line = [&](const char *name, const std::string &value) {
-    text += fmt::format("{:<13}{}\n", name, value);
+    text += fmt::format("{:<12} {}\n", name, value);
   };
   line("model", fmt::format("{} ({})", program.model, program.source));
   line("compiled by", program.command);

@@ -96,3 +96,33 @@ pp.kernel @chance(%x: tensor<1x16xf32>, %t: tensor<2x8xi32>) -> tensor<1x1xf32> 
   %5 = pp.reduce sum %4 [1] {keep_dims, pp.sweep = 0 : i64} : tensor<1x16xf32>
   pp.return %5 : tensor<1x1xf32>
 }
+
+// -----
+
+// Rows 16 c to 16 c + 15 of a table: what others have is 0, and nothing is added to it.
+
+// CHECK-LABEL: llvm.func internal @lookup_loops
+// CHECK: %[[ID:.*]] = arith.index_cast %{{.*}} : i32 to index
+// CHECK: %[[IN_TABLE:.*]] = arith.cmpi ult, %[[ID]], %{{.*}} : index
+// CHECK: %[[ROW:.*]] = arith.subi %[[ID]], %{{.*}} : index
+// CHECK: %[[IN_PART:.*]] = arith.cmpi ult, %[[ROW]], %{{.*}} : index
+// CHECK: %[[INSIDE:.*]] = arith.andi %[[IN_TABLE]], %[[IN_PART]] : i1
+// CHECK: arith.select %[[INSIDE]], %[[ROW]], %{{.*}} : index
+// CHECK: arith.select %[[INSIDE]], %{{.*}}, %{{.*}} : f32
+pp.kernel @lookup(%table: tensor<16x8xf32>, %ids: tensor<4xi32>, %key: tensor<15xi64>) -> (tensor<4x8xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 4x8>, tiles = #pp.tiles<4 of 1 rows>} {
+  %0 = pp.embedding %table, %ids key %key : tensor<15xi64> {tile = #pp.tile<[{dim = 0, axis = tp, at = 5, parts = 2, period = 32}], [32, 8]>} : tensor<16x8xf32>, tensor<4xi32>
+  pp.return %0 : tensor<4x8xf32>
+}
+// Each third of 48 rows is cut: a row keeps its third.
+// CHECK-LABEL: llvm.func internal @scatter_loops
+// CHECK: arith.divui
+// CHECK: %[[INDEX:.*]] = arith.remui
+// CHECK: %[[ROW:.*]] = arith.subi %[[INDEX]], %{{.*}} : index
+// CHECK: arith.cmpi ult, %[[ROW]], %{{.*}} : index
+// CHECK: %[[INSIDE:.*]] = arith.andi
+// CHECK: scf.if %[[INSIDE]] {
+// CHECK: arith.addf
+pp.kernel @scatter(%dy: tensor<4x8xf32>, %ids: tensor<4xi32>, %key: tensor<15xi64>) -> tensor<24x8xf32> attributes {form = #pp.form<scatter 4x8>, tiles = #pp.tiles<1 of 8 columns>} {
+  %0 = pp.embedding_grad %ids, %dy key %key : tensor<15xi64> {tile = #pp.tile<[{dim = 0, axis = tp, at = 5, parts = 2, period = 16}], [48, 8]>} : tensor<4xi32>, tensor<4x8xf32> to tensor<24x8xf32>
+  pp.return %0 : tensor<24x8xf32>
+}

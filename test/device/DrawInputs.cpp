@@ -49,6 +49,9 @@ int64_t Drawer::drawInteger(int64_t i) {
   if (operand.isRandomKey) {
     // Coordinates beyond the mesh would be positions that no rank has.
     using pp::KeyElement;
+    if (auto found = operand.coordinates.find(i);
+        found != operand.coordinates.end())
+      return drawBetween(0, found->second - 1);
     if (i == pp::indexOf(KeyElement::Seed))
       return drawBetween(0, 1ll << 40);
     if (i == pp::indexOf(KeyElement::Step))

@@ -162,6 +162,18 @@ static std::optional<int64_t> findPositions(BlockArgument argument) {
   return std::nullopt;
 }
 
+/// Returns the coordinates on which tiles of the kernel's ops depend, if the
+/// argument is the random key.
+static std::map<int64_t, int64_t> findCoordinates(BlockArgument argument) {
+  std::map<int64_t, int64_t> parts;
+  if (argument.getType() == getKeyType(argument.getContext()))
+    for (Operation *user : argument.getUsers())
+      if (auto tile = user->getAttrOfType<TileAttr>("tile"))
+        for (TileCutAttr cut : tile.getCuts())
+          parts[cut.getAt()] = cut.getParts();
+  return parts;
+}
+
 /// Says about what the logarithms of the sums of exponentials are, if the
 /// argument is these of an attention: of as many normal scores as there are
 /// keys. With others the weights of its values would not add up to 1.
@@ -219,6 +231,7 @@ static KernelDescription describe(KernelOp kernel) {
     operand.indices = findIndices(argument);
     operand.positions = findPositions(argument);
     operand.isRandomKey = operand.type == getKeyType(kernel.getContext());
+    operand.coordinates = findCoordinates(argument);
     operand.isFlag = isFlag(argument);
     describeSums(argument, operand);
   }

@@ -15,6 +15,7 @@
 #include "llvm/Support/Error.h"
 
 #include <array>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ struct Operand {
   /// not valid.
   std::optional<int64_t> positions;
   bool isRandomKey = false;
+  /// Of the random key: in how many parts an axis cuts what a tile says, by the
+  /// element that has the coordinate. Others are of no use.
+  std::map<int64_t, int64_t> coordinates;
   /// One element that is compared with a constant, and has no other use.
   bool isFlag = false;
   /// Of floats, if something is known of them: about what they are, and how

@@ -221,6 +221,8 @@ func.func @scatter(%ids: {i} {{pp.input = "ids"}}) -> tensor<{wide}> {{
 
 # More ids than rows of the table, and fewer; few rows, whose blocks have few columns; columns that no vector divides.
 SCATTERS = [(150, 40, 48), (20, 300, 33), (350, 3, 8), (4, 5, 1)]
+# Tables whose rows are cut, as they stand and in three parts.
+CUT_SCATTERS = {(150, 40, 48): "tp", (20, 300, 33): "3 * tp"}
 # A table that a task clears, and one to which it adds; lists that fill up, in blocks of one warp.
 SCATTER_PLANS = {"": [], ", accumulated": ["--microbatches", "2"],
                  ", short lists": ["--threshold", "gpu-threads=32,gpu-each=2,gpu-table-blocks=5,gpu-table-columns=4,gpu-table-list=70"]}
@@ -230,6 +232,9 @@ def scatter_cases(kernels):
     for (number, sizes), element, (title, plan) in itertools.product(enumerate(SCATTERS), ["f64", "f32", "bf16"], SCATTER_PLANS.items()):
         text = scatter_model(*sizes, element, ["i32", "i64"][number % 2])
         yield f"scatter {'x'.join(map(str, sizes))} {element}{title}", lambda text=text, plan=plan: kernels.check_text(text, ["--kernel", "embedding_grad"], plan)
+    for (sizes, cut), element in itertools.product(CUT_SCATTERS.items(), ["f64", "f32", "bf16"]):
+        text, plan = scatter_model(*sizes, element, "i32"), ["--mesh", "tp=2", "--shard", f"table=[{{{cut}}}, {{}}]"]
+        yield f"scatter {'x'.join(map(str, sizes))} {element}, {cut}", lambda text=text, plan=plan: kernels.check_text(text, ["--kernel", "embedding"], plan)
 
 
 def head_model(rows, columns, element):
@@ -401,7 +406,8 @@ func.func @flat(%x: tensor<9x33xf32> {pp.input = "x"}, %y: tensor<9x33xf32> {pp.
 }
 """
 
-# In device code: model, kernel, what is replaced once in it, by what, and what the error says.
+# In device code: model, kernel, what is replaced once in it, by what, what the error says, and a plan.
+COORDINATE = (r"(%\d+) = load i64, ptr %\d+, align 8", r"\1 = add i64 0, 0", "of the largest element", ["--mesh", "tp=2", "--shard", "table=[{tp}, {}]"])
 BUGS = {
     "barrier left out": (rows_model(3, 5000, "f32"), "embedding", r"tail call void @llvm.nvvm.barrier.*", "", "without a barrier|nobody has written since"),
     "warp reduction one lane short": (rows_model(9, 33, "f32"), "embedding", r"i32 16, i32 31\)", "i32 8, i32 31)", "of the largest element"),
@@ -418,6 +424,8 @@ BUGS = {
     "scatter, barrier left out": (scatter_model(150, 40, 48, "f32", "i32"), "embedding_grad", r"tail call void @llvm.nvvm.barrier.*", "", "without a barrier|nobody has written since"),
     "scatter, lanes in one place": (scatter_model(150, 40, 48, "f32", "i32"), "embedding_grad", r"(shl nsw i32 -1, %\d+\n +%\d+ = )xor i32 (%\d+), -1", r"\1and i32 \2, 0",
                                     "without a barrier|nobody has written since"),
+    "look-up, rows of the first rank": (scatter_model(150, 40, 48, "f32", "i32"), "embedding_300x48", *COORDINATE),
+    "scatter, rows of the first rank": (scatter_model(150, 40, 48, "f32", "i32"), "embedding_grad", *COORDINATE),
     "one position, barrier left out": (small(), "attention_step", r"tail call void @llvm.nvvm.barrier.*", "", "without a barrier"),
     "one position, keys after it": (small(), "attention_step", r"select i1 %\d+, (double %\d+, double 0xFFF0)", r"select i1 true, \1", "of the largest element"),
     "index of 32 bits": (HUGE, "mul_relu_cast_mask_rows", r"(%\d+ = getelementptr [a-z ]*i8, ptr %0, )i64 (%\d+)",
@@ -430,10 +438,10 @@ def check_huge(kernels):
         kernels.compare(kernels.compile(write(HUGE, folder), folder, ["--block-bytes", "1TiB"]), *HUGE_FLAGS)
 
 
-def check_bug(kernels, model, kernel, old, new, expected):
+def check_bug(kernels, model, kernel, old, new, expected, plan=()):
     with tempfile.TemporaryDirectory() as folder:
-        plan = ["--generator"] if kernel == "attention_step" else ["--block-bytes", "1TiB"]
-        path = kernels.compile(write(model, folder), folder, plan)
+        program = ["--generator"] if kernel == "attention_step" else ["--block-bytes", "1TiB"]
+        path = kernels.compile(write(model, folder), folder, [*program, *plan])
         check_change(kernels, path, kernel, HUGE_FLAGS if model is HUGE else ["--kernel", kernel], old, new, expected)
 
 

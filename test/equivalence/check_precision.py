@@ -26,6 +26,8 @@ BF16 = ["--precision", "bf16"]
 # seen are a third of these.
 AMONG = {"losses": 5e-4, "gradient": 2e-3}
 AGAINST_F32 = {"losses": 1e-2, "gradient": 5e-2}
+# How far all gradients may be from one rank's, as a part of their norm, with sums over tp in f32. Sums in bf16 are farther.
+SUMMED_IN_F32 = 1e-5
 
 PLANS = {
     "dp2": ["--mesh", "dp=2"],
@@ -55,8 +57,9 @@ class Programs:
     def __init__(self, ppopt, directory):
         self.ppopt, self.directory = ppopt, directory
         self.model = os.path.join(directory, "gpt.mlir")
-        checked([ppopt, "model", "gpt", "--layers", str(LAYERS), "--width", str(WIDTH), "--heads", "2", "--vocab",
+        checked([ppopt, "model", "gpt", "--layers", str(LAYERS), "--width", str(WIDTH), "--heads", "4", "--vocab",
                  str(VOCABULARY), "--seq", str(LENGTH), "--batch", str(BATCH), "-o", self.model])
+        self.init = init_of(self.compile([]))  # whole parameters
 
     def compile(self, flags):
         name = "_".join(flag.strip("-").replace("=", "_").replace(",", "_") for flag in flags) or "f32"
@@ -69,7 +72,7 @@ class Programs:
         # With momentum 0 the update is p - lr * gradient.
         momentum = ["--momentum", "0"] if executable.keeps_velocity else []
         return run(executable, ["--lr", str(LEARNING_RATE), "--weight-decay", "0", *momentum, "--check-counters"], launch,
-                   dump_gradients=True, init=init_of(executable), inputs=inputs(), steps=STEPS, timeout=100)
+                   dump_gradients=True, init=self.init, inputs=inputs(), steps=STEPS, timeout=100)
 
 
 def compare(ours, theirs, tolerances):
@@ -86,6 +89,20 @@ def check_against_f32(programs):
     ours, f32 = programs.result(*BF16), programs.result()
     assert ours.hexadecimal != f32.hexadecimal, "--precision=bf16 changes nothing"
     compare(ours, f32, AGAINST_F32)
+
+
+def check_summed_over_tp(programs):
+    """A sum over tp in bf16 rounds parts and sums. With --reshard-dtype f32 it differs from one rank's by the order of additions."""
+    one = programs.result(*BF16)
+
+    def error(tolerances, *flags):
+        ours = programs.result(*BF16, "--mesh", "tp=4", *flags)
+        compare(ours, one, tolerances)
+        difference = sum(np.square(ours.gradients[name] - gradient).sum() for name, gradient in one.gradients.items())
+        return np.sqrt(difference / sum(np.square(gradient).sum() for gradient in one.gradients.values()))
+    narrow, wide = error(AGAINST_F32), error(AMONG, "--reshard-dtype", "f32")
+    print(f"  gradients are {narrow:.1e} from one rank's, and {wide:.1e} with --reshard-dtype f32", flush=True)
+    assert wide < SUMMED_IN_F32 < narrow, (narrow, wide)
 
 
 def check_gradients_are_f32(programs):
@@ -140,6 +157,7 @@ def tests_of(programs):
         yield name, functools.partial(check_plan, programs, flags)
     yield "pp2 under mpirun", functools.partial(check_plan, programs, PLANS["pp2 1f1b"], "mpirun")
     yield "against f32", functools.partial(check_against_f32, programs)
+    yield "summed over tp", functools.partial(check_summed_over_tp, programs)
     yield "gradients are f32", functools.partial(check_gradients_are_f32, programs)
     yield "update is f32", functools.partial(check_update_is_f32, programs)
     yield "memory", functools.partial(check_memory, programs)

@@ -16,13 +16,16 @@ from support import safetensors_io  # noqa: E402
 from support.executable import compile_model, environment, expect_close, run  # noqa: E402
 from support.results import Harness  # noqa: E402
 
-BATCH, ROWS, WIDTH, CLASSES = 8, 13, 6, 7
+BATCH, ROWS, WIDTH, CLASSES = 8, 14, 6, 7
 STEPS, BAD, ROW = 3, 1, 6  # the second step's batch has the bad id, in the second half
 PLANS = {"one": [], "dp": ["--mesh", "dp=2"], "microbatches": ["--microbatches", "4"], "pp": ["--mesh", "pp=2", "--microbatches", "2"],
          "both": ["--mesh", "dp=2,pp=2", "--microbatches", "2"], "local": ["--mesh", "pp=2", "--launch", "local"],
          "zb": ["--mesh", "pp=2", "--microbatches", "4", "--schedule", "zb-h1"], "blocks": ["--block-bytes", "64"],
          "recomputed": ["--recompute", "layer"], "sharded": ["--mesh", "dp=2", "--microbatches", "2", "--zero", "3", "--bucket-bytes", "200"],
-         "sharded places": ["--mesh", "fsdp=2,pp=2", "--microbatches", "2", "--zero", "2"]}
+         "sharded places": ["--mesh", "fsdp=2,pp=2", "--microbatches", "2", "--zero", "2"],
+         "rows": ["--mesh", "tp=2", "--shard", "w=[{tp}, {}]"],
+         "rows of shards": ["--mesh", "fsdp=2,tp=2", "--shard", "w=[{tp}, {}]", "--zero", "3", "--bucket-bytes", "200", "--block-bytes", "64"]}
+RANGE = f"0 to {ROWS - 1}"
 ID, CLASS = "pp.embedding at ids.mlir", "pp.token_loss at ids.mlir"
 
 
@@ -163,7 +166,7 @@ class Checks:
         rows["i"][BAD * BATCH + ROW] = 2**31 - 2
         bad = run(program, ["--no-shuffle", "--skip-nonfinite-steps"], inputs=rows, steps=STEPS, name="bad")
         good = run(program, ["--no-shuffle"], inputs=kept, steps=STEPS - 1, name="good")
-        assert "id 2147483647 is out of range, 0 to 12" in bad.records.pop(BAD)["skipped"]
+        assert f"id 2147483647 is out of range, {RANGE}" in bad.records.pop(BAD)["skipped"]
         assert bad.hexadecimal == good.hexadecimal, f"{bad.hexadecimal}\n{good.hexadecimal}"
         for name, array in good.parameters.items():
             assert array.tobytes() == bad.parameters[name].tobytes(), name
@@ -176,7 +179,7 @@ class Checks:
         safetensors_io.write(path, bad)
         flags = ["--eval-inputs", path, "--eval-batches", str(STEPS)]
         line = self.fail(program, rows, flags)
-        assert f"evaluation, batch {BAD + 1}: It began on" in line and "id -6 is out of range, 0 to 12" in line, line
+        assert f"evaluation, batch {BAD + 1}: It began on" in line and f"id -6 is out of range, {RANGE}" in line, line
         result = run(program, ["--no-shuffle", "--skip-nonfinite-steps", *flags], inputs=rows, steps=1, name="eval")
         assert f"{(STEPS - 1) * BATCH} of {STEPS * BATCH} samples | batches left out: 1 with ids out of range" in result.output, result.output
         assert re.search(r"loss \d", result.output), result.output
@@ -185,12 +188,12 @@ class Checks:
         program = self.compile(PACKED, [])
         generator = np.random.default_rng(2)
         rows = {"p": np.stack([generator.integers(0, 5, STEPS * BATCH), generator.integers(0, ROWS, STEPS * BATCH)], -1).astype(np.int32)}
-        rows["p"][3] = [4, 12]
+        rows["p"][3] = [4, ROWS - 1]
         start = run(program, ["--no-shuffle"], inputs=rows, steps=0, name="start").parameters
         result = run(program, ["--no-shuffle"], inputs=rows, steps=1, name="good")
         p = rows["p"][:BATCH]
         expect_close("loss", result.losses[:1], [(start["wa"][p[:, 0]] * start["wb"][p[:, 1]]).mean()], 1e-12)
-        for element, bad, last in ((0, 5, 4), (1, 13, 12), (1, -1, 12)):
+        for element, bad, last in ((0, 5, 4), (1, ROWS, ROWS - 1), (1, -1, ROWS - 1)):
             wrong = rows["p"].copy()
             wrong[2, element] = bad
             line = self.fail(program, {"p": wrong})
@@ -200,9 +203,9 @@ class Checks:
         rows = np.zeros(STEPS * BATCH, np.int32)
         program = self.compile(TABLES, [])
         run(program, ["--no-shuffle"], inputs={"i": rows + 4}, steps=1)
-        rows[2] = 12
+        rows[2] = ROWS - 1
         line = self.fail(program, {"i": rows})
-        assert "'i' sample 2 element 0: 12 is outside the model's range of 5 (0 to 4)" in line, line
+        assert f"'i' sample 2 element 0: {ROWS - 1} is outside the model's range of 5 (0 to 4)" in line, line
 
     def booleans(self):
         """Casts of booleans are 0 and 1, those of the data, of constants and through views."""
@@ -241,13 +244,13 @@ with tempfile.TemporaryDirectory() as directory:
     checks = Checks(harness, directory)
     for plan in PLANS:
         harness.case(f"computed, {plan}", lambda: checks.computes(plan))
-        harness.case(f"out of range, {plan}", lambda: checks.names(plan, 15, f"id 16 is out of range, 0 to 12 ({ID}", model()))
-    for plan in ("one", "both", "local", "sharded"):
+        harness.case(f"out of range, {plan}", lambda: checks.names(plan, 15, f"id 16 is out of range, {RANGE} ({ID}", model()))
+    for plan in ("one", "both", "local", "sharded", "rows"):
         harness.case(f"skipped, {plan}", lambda: checks.skips(plan))
         harness.case(f"evaluation, {plan}", lambda: checks.evaluates(plan))
         computed = model(targets="%u")
         harness.case(f"targets, {plan}", lambda: checks.names(plan, 8, f"id 7 is out of range, 0 to 6 ({CLASS}", computed, "t"))
-    harness.case("negative", lambda: checks.names("both", -5, "id -4 is out of range, 0 to 12", model()))
+    harness.case("negative", lambda: checks.names("both", -5, f"id -4 is out of range, {RANGE}", model()))
     harness.case("far", lambda: checks.names("both", 2**31 - 2, "id 2147483647 is out of range", model()))
     harness.case("i64", lambda: checks.names("both", 2**40, f"id {2**40 + 1} is out of range", model("i64"), ints="i64"))
     harness.case("i64, as if i32", lambda: checks.names("one", 2**32, f"id {2**32 + 1} is out of range", model("i64"), ints="i64"))

@@ -2,6 +2,8 @@
 
 #include "Mutations.h"
 
+#include "ppopt/Dialect/PP/RandomKey.h"
+
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -22,6 +24,9 @@ ArrayRef<Mutation> pp::getMutations() {
       {"partial-gradient-scaled", Phase::Partitioned,
        createPartialGradientScaled},
       {"norm-counts-copies", Phase::Partitioned, createNormCountsCopies},
+      {"look-up-at-zero", Phase::Partitioned, createLookUpAtZero},
+      {"look-up-not-masked", Phase::Partitioned, createLookUpNotMasked},
+      {"scatter-at-zero", Phase::Partitioned, createScatterAtZero},
       {"tied-not-summed", Phase::Scheduled, createTiedNotSummed},
       {"gradient-not-summed", Phase::Scheduled, createGradientNotSummed},
       {"local-clip-norm", Phase::Scheduled, createLocalClipNorm},
@@ -65,6 +70,16 @@ void pp::exchangeRoles(TaskOp task, RoleAttr a, RoleAttr b) {
   for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
     if (RoleAttr other = exchange(task.getResultRole(i)))
       task.setResultAttr(i, kRoleAttr, other);
+}
+
+void pp::takeFirstTile(Operation *op) {
+  auto tile = op->getAttrOfType<TileAttr>("tile");
+  auto cuts = llvm::map_to_vector(tile.getCuts(), [](TileCutAttr cut) {
+    return TileCutAttr::get(cut.getContext(), cut.getDim(), cut.getAxis(),
+                            indexOf(KeyElement::Rows) - 1, cut.getParts(),
+                            cut.getPeriod());
+  });
+  op->setAttr("tile", TileAttr::get(op->getContext(), cuts, tile.getShape()));
 }
 
 LogicalResult pp::requireChange(bool isChanged, ModuleOp module,

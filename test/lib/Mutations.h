@@ -35,6 +35,10 @@ ArrayRef<Mutation> getMutations();
 /// Gives what has one of two roles in a task the other one.
 void exchangeRoles(TaskOp task, RoleAttr a, RoleAttr b);
 
+/// Makes an op with a tile read the last coordinate of the random key, which is
+/// 0 on meshes of fewer axes, for all axes.
+void takeFirstTile(Operation *op);
+
 /// Returns the first op of a kind that is `wanted`; null if there is none.
 template <typename OpT>
 OpT findFirst(ModuleOp module, function_ref<bool(OpT)> wanted) {

@@ -141,6 +141,28 @@ def PartialGradientScaled : Pass<"mutate-partial-gradient-scaled", "::mlir::Modu
   let description = "The first all-reduce of a backward divides by its ranks. No verifier can see it; the comparison of norms must.";
 }
 
+def LookUpAtZero : Pass<"mutate-look-up-at-zero", "::mlir::ModuleOp"> {
+  let summary = "Each rank takes its rows of a table for those of the first one";
+  let description = [{
+    The first look-up in rows that axes cut reads 0 as the rank's coordinates. No verifier can see it; the comparison of losses must.
+  }];
+}
+
+def LookUpNotMasked : Pass<"mutate-look-up-not-masked", "::mlir::ModuleOp"> {
+  let summary = "An id whose row another rank has is looked up as the rank's first row";
+  let description = [{
+    The first look-up in rows that axes cut has no `tile`, but ids less the rank's first row. No verifier can see it; the comparison of losses
+    must.
+  }];
+}
+
+def ScatterAtZero : Pass<"mutate-scatter-at-zero", "::mlir::ModuleOp"> {
+  let summary = "Each rank adds gradients to its rows of a table that are those of the first rank's rows";
+  let description = [{
+    The first `pp.embedding_grad` to rows that axes cut reads 0 as the rank's coordinates. No verifier can see it; the comparison of norms must.
+  }];
+}
+
 def NormCountsCopies : Pass<"mutate-norm-counts-copies", "::mlir::ModuleOp"> {
   let summary = "The norm counts a parameter that is not cut once for each rank that has it";
   let description = [{

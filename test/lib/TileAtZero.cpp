@@ -2,8 +2,6 @@
 
 #include "Mutations.h"
 
-#include "ppopt/Dialect/PP/RandomKey.h"
-
 namespace mlir::pp {
 #define GEN_PASS_DEF_TILEATZERO
 #include "Passes.h.inc"
@@ -21,13 +19,7 @@ struct TileAtZero : pp::impl::TileAtZeroBase<TileAtZero> {
     });
     if (failed(requireChange(op != nullptr, getOperation(), "tile")))
       return signalPassFailure();
-    auto tile = op->getAttrOfType<TileAttr>("tile");
-    auto cuts = llvm::map_to_vector(tile.getCuts(), [](TileCutAttr cut) {
-      return TileCutAttr::get(cut.getContext(), cut.getDim(), cut.getAxis(),
-                              indexOf(KeyElement::Rows) - 1, cut.getParts(),
-                              cut.getPeriod());
-    });
-    op->setAttr("tile", TileAttr::get(&getContext(), cuts, tile.getShape()));
+    takeFirstTile(op);
   }
 };
 

@@ -32,16 +32,19 @@ TRAIN = ["--lr", "0.01", "--clip", "0.5", "--seed", "5", "--check-counters", "--
 TOLERANCES = {"gradients": 1e-12, "losses": 1e-12, "parameters": 1e-10, "states": 1e-10}
 BUCKETS = ["--bucket-bytes", "2000"]  # in the middle of parameters
 
+BY_ROWS = ["--shard", "wte=[{tp}, {}]"]  # of the table, which is tied
+
 #        mesh                  further flags of the compiler
 PLANS = [("tp=3", ["--optimizer", "sgd"]),
          ("dp=2,tp=2", ["--zero", "1", *BUCKETS]),
          ("tp=2,dp=2", ["--zero", "2", *BUCKETS]),
          ("fsdp=2,tp=2", ["--zero", "3", *BUCKETS]),
          ("tp=2,pp=2", ["--schedule", "zb-v", "--microbatches", "4"]),
+         ("fsdp=2,tp=2", ["--zero", "3", *BY_ROWS, *BUCKETS]),
          ("dp=2,tp=2,fsdp=2", ["--zero", "3", "--gather", "step", *BUCKETS])]
 
 SAVED = ("dp=2,tp=2,pp=2", ["--zero", "1", "--microbatches", "2", *BUCKETS])
-RESUMED = [("tp=4", []), ("fsdp=2", ["--zero", "3"]), ("dp=1", [])]
+RESUMED = [("tp=4", BY_ROWS), ("fsdp=2", ["--zero", "3"]), ("dp=1", [])]
 GENERATE = ["--generate", "12", "--temperature", "0"]
 
 
@@ -167,7 +170,9 @@ def generate(bench, mesh, flags, expected=0):
 
 
 def check_generates(bench):
-    assert generate(bench, "tp=2,pp=2", []) == generate(bench, "dp=1", ["--optimizer", "adam"])
+    text = generate(bench, "dp=1", ["--optimizer", "adam"])
+    for flags in ([], BY_ROWS):
+        assert generate(bench, "tp=2,pp=2", flags) == text, flags
 
 
 def check_refused(bench):

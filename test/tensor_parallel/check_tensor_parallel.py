@@ -23,7 +23,7 @@ from support import mutations, safetensors_io  # noqa: E402
 from support.executable import Mismatch, checked, compile_model, expect_close, run  # noqa: E402
 from support.results import Harness  # noqa: E402
 
-BATCH, LENGTH, VOCABULARY, STEPS, EVALUATED = 8, 16, 64, 5, 2
+BATCH, LENGTH, VOCABULARY, STEPS, EVALUATED = 8, 16, 60, 5, 2
 LAYERS, WIDTH, HEADS = 4, 48, 12
 GPT = ["--layers", str(LAYERS), "--width", str(WIDTH), "--heads", str(HEADS), "--vocab", str(VOCABULARY), "--seq", str(LENGTH),
        "--batch", str(BATCH)]
@@ -48,6 +48,11 @@ MODELS = {"gpt": [],
           "scaled": None,
           "reshards": None}
 
+BY_ROWS = ["--shard", "wte=[{tp}, {}]"]
+BOTH_BY_ROWS = ["--shard", "wte=[{tp}, {}]; lm_head.weight=[{tp}, {}]"]
+
+BF16 = ["--precision", "bf16"]
+
 #       model      mesh                 further flags of the compiler
 PLANS = [("gpt", "tp=2", []),
          ("gpt", "tp=3", []),
@@ -67,6 +72,17 @@ PLANS = [("gpt", "tp=2", []),
          ("gpt", "tp=2,pp=2", ["--shard", "wpe=[{tp}, {}]", "--microbatches", "2"]),
          ("untied", "dp=2,tp=2", ["--shard", "lm_head.weight=[{tp}, {}]"]),
          ("untied", "fsdp=2,tp=2", ["--shard", "lm_head.weight=[{}, {tp}]", "--zero", "3", "--bucket-bytes", "8KiB"]),
+         # Tables by rows; the head that has the same table is cut by classes. Rows in each of three parts.
+         ("gpt", "tp=2", BY_ROWS),
+         ("dropout", "tp=3", [*BY_ROWS, "--recompute", "layer"]),
+         ("untied", "tp=4", ["--shard", "wte=[{3 * tp}, {}]"]),
+         ("gpt", "dp=2,tp=2", [*BY_ROWS, "--zero", "1", "--microbatches", "2"]),
+         ("gpt", "tp=2,dp=2", [*BY_ROWS, "--zero", "2", "--bucket-bytes", "8KiB"]),
+         ("untied", "dp=2,tp=3", BOTH_BY_ROWS),
+         ("gpt", "fsdp=2,tp=2", [*BY_ROWS, "--zero", "3", "--bucket-bytes", "8KiB"]),
+         ("untied", "fsdp=2,tp=3", [*BOTH_BY_ROWS, "--zero", "3", "--bucket-bytes", "8KiB"]),
+         ("dropout", "tp=2,pp=2", [*BY_ROWS, "--schedule", "zb-v", "--microbatches", "4"]),
+         ("gpt", "tp=2,pp=2", [*BY_ROWS, "--tied", "owner", "--microbatches", "2"]),
          ("scaled", "tp=2", []),
          ("scaled", "dp=2,tp=3", ["--microbatches", "2"]),
          ("scaled", "tp=2,dp=2", ["--zero", "1"]),
@@ -92,7 +108,8 @@ EXCHANGED = [("s0_F", "all_gather", ROWS * WIDE, 1), ("s0_F", "all_reduce_max", 
              ("s0_B", "all_to_all", WIDE * COLUMNS, 1), ("s0_B", "reduce_scatter", ROWS * WIDE, 1)]
 
 # Mutations (support/mutations.py), all without a verifier that could see them.
-MUTATED = ["bias-in-each-part", "partial-gradient-scaled", "norm-counts-copies"]
+MUTATED = [("bias-in-each-part", []), ("partial-gradient-scaled", []), ("norm-counts-copies", []), ("look-up-at-zero", BY_ROWS),
+           ("look-up-not-masked", BY_ROWS), ("scatter-at-zero", BY_ROWS)]
 
 
 class Programs:
@@ -164,17 +181,19 @@ def check_plan(programs, name, dtype, mesh, flags):
     assert len(bits) == 1, "threads and processes have other bits"
 
 
-def check_bytes(programs, ranks):
-    """Four all-reduces of a layer's activations, two of them in the forward; of all of them a rank sends 8(t-1)/t of these bytes."""
-    program = programs.compile("gpt", "f32", ["--mesh", f"tp={ranks}"], use="bytes").program
+def check_bytes(programs, ranks, flags, kind):
+    """Four all-reduces of a layer's activations, two of them in the forward; of all of them a rank sends 8(t-1)/t of these bytes, in the run too."""
+    executable = programs.compile("gpt", "f32", ["--mesh", f"tp={ranks}", *flags], use="bytes")
+    programs.train(executable, "gpt", "f32")
+    program = executable.program
     sums = program["collectives"]
     assert {each["op"] for each in sums} == {"all_reduce"}, sums
     for each in sums:
-        assert each["elements"] == BATCH * LENGTH * WIDTH, each
+        assert each["elements"] == BATCH * LENGTH * WIDTH and each["type"] == kind, each
         assert re.search(r"at \S+\.mlir:\d+:\d+$", each["name"]), each
     of_task = {task["name"]: sum(each["task"] == number for each in sums) for number, task in enumerate(program["tasks"])}
     assert of_task["s0_F"] == of_task["s0_B"] == 2 * LAYERS, of_task
-    activation = BATCH * LENGTH * WIDTH * 4
+    activation = BATCH * LENGTH * WIDTH * {"f32": 4, "bf16": 2}[kind]
     norm = 2 * (ranks - 1) * 2 * 8  # two classes of buckets
     assert program["places"][0]["predicted"]["bytes_sent"] == LAYERS * 8 * (ranks - 1) * activation // ranks + norm
 
@@ -197,16 +216,29 @@ def check_reshards(programs, ranks, recompute):
     assert program["places"][0]["predicted"]["bytes_sent"] == sent + norm, (program["places"][0]["predicted"], sent, norm)
 
 
+def check_exact(programs, flags):
+    """Of the sum over ranks of a look-up one term is not zero: where nothing else is cut, all bits are one rank's."""
+    def losses(more, use):
+        executable = programs.compile("bare", "f32", [*flags, *more], use=use)
+        return run(executable, ["--inputs", programs.samples["bare", "f32"], "--no-shuffle"], steps=STEPS, export=False).hexadecimal
+    assert losses(["--mesh", "tp=3", *BY_ROWS], "exact") == losses([], "exact"), flags
+
+
 def check_plan_lists(programs):
-    text = checked([programs.ppopt, "plan", programs.models["gpt", "f32"], "--mesh", "tp=2"]).stdout
+    def plan(*flags):
+        return checked([programs.ppopt, "plan", programs.models["gpt", "f32"], "--mesh", "tp=2", *flags]).stdout
+    text = plan()
     rows = re.findall(r"^  (s0_\w) +sum over tp +(.*) x (\d+)  hidden .*, exposed .*  (pp\.\w+) at \S+:\d+:\d+$", text, re.M)
     counted = {task: sum(int(count) for of, _, count, _ in rows if of == task) for task in ("s0_F", "s0_B")}
     assert counted == {"s0_F": 2 * LAYERS, "s0_B": 2 * LAYERS}, text
+    sent = [int(re.search(r"^  a rank sends ([\d,]+) bytes$", each, re.M).group(1).replace(",", ""))
+            for each in (text, plan(*BF16), plan(*BF16, "--reshard-dtype", "f32"))]
+    assert sent[0] == 2 * sent[1] == sent[2], sent
 
 
-def check_seen(programs, mutation):
+def check_seen(programs, mutation, flags):
     """The comparison is red with a mutation."""
-    mutated = programs.compile("gpt", "f64", ["--mesh", "tp=2"], mutation)
+    mutated = programs.compile("gpt", "f64", ["--mesh", "tp=2", *flags], mutation)
     try:
         compare(programs.train(mutated, "gpt", "f64"), programs.reference("gpt", "f64"), TOLERANCES["f64"])
     except Mismatch as seen:
@@ -229,9 +261,12 @@ def main():
                   for mesh, flags in RESHARDED]
         cases += [(f"reshards of tp={ranks}, --recompute {word}", functools.partial(check_reshards, programs, ranks, word))
                   for ranks, word in ((2, "none"), (4, "layer"))]
-        cases += [(f"bytes of tp={ranks}", functools.partial(check_bytes, programs, ranks)) for ranks in (2, 4)]
+        cases += [(" ".join([f"bytes of tp={ranks}", *flags]), functools.partial(check_bytes, programs, ranks, flags, kind))
+                  for ranks, flags, kind in ((2, [], "f32"), (4, [], "f32"), (4, BF16, "bf16"), (4, [*BF16, "--reshard-dtype", "f32"], "f32"))]
+        cases += [(" ".join(["bits of a table by rows", *flags]), functools.partial(check_exact, programs, flags))
+                  for flags in ([], BF16)]
         cases += [("plan lists all-reduces", functools.partial(check_plan_lists, programs))]
-        cases += [(f"mutation {mutation}", functools.partial(check_seen, programs, mutation)) for mutation in MUTATED]
+        cases += [(f"mutation {mutation}", functools.partial(check_seen, programs, mutation, flags)) for mutation, flags in MUTATED]
         harness.cases(cases)
     sys.exit(harness.finish())
 

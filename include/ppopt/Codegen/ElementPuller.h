@@ -59,6 +59,8 @@ public:
 
   /// Returns the element of `value` at the current position.
   Value pull(Value value);
+  /// Returns the element at an index of its own.
+  Value pullAt(Value value, ArrayRef<Value> index);
 
   /// Computes elements of the kernel's results at the current position. They
   /// are stored when all have been computed: a result may share its buffer with
@@ -92,7 +94,6 @@ private:
     SmallVector<Value> index;
     Value element;
   };
-  Value pullAt(Value value, ArrayRef<Value> index);
   Value emit(Value value, ArrayRef<Value> index, bool isHere);
   Value roundToType(Location loc, Value scalar, Type type);
   /// Loads an element of a buffer: of the arguments, then of the results.

@@ -29,10 +29,6 @@ int64_t getAddressAlignment(Value buffer);
 FailureOr<SmallVector<std::pair<KernelOp, KernelUse>>>
 findKernelUses(ModuleOp module);
 
-/// Reports look-ups that emitters do not compute: in a table whose rows are
-/// cut, what lies elsewhere must be left out.
-LogicalResult checkTables(KernelOp kernel);
-
 /// Reports caches that are not written in place: emitters copy none.
 LogicalResult checkOverwritten(KernelOp kernel, ArrayRef<int64_t> inplace);
 

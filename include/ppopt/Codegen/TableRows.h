@@ -4,12 +4,14 @@
 #define PPOPT_CODEGEN_TABLEROWS_H
 
 #include "ppopt/Codegen/ElementPuller.h"
+#include "ppopt/Dialect/PP/TableRow.h"
 
 namespace mlir::pp {
 
 /// Emits the row of the table to which the current row of the kernel's space is
-/// added. An id out of range, which is reported elsewhere, becomes 0.
-Value pullTableRow(ElementPuller &puller, EmbeddingGradOp op);
+/// added, if it is inside: rows of other ranks are left out, and so are ids out
+/// of range, which are reported elsewhere.
+TableRow pullTableRow(ElementPuller &puller, EmbeddingGradOp op);
 
 /// Emit the store of 0 to an element of the table, and the addition of what is
 /// added at the current position. `at` is the element's row-major number.

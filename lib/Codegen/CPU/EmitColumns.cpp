@@ -186,8 +186,12 @@ private:
                Position position = startRow(puller, row);
                position.index.back() = puller.constant(0);
                puller.setPosition(position, nullptr);
-               Value start = puller.add(
-                   puller.mul(pullTableRow(puller, op), columns), range.first);
+               TableRow named = pullTableRow(puller, op);
+               auto isInside = scf::IfOp::create(builder, loc, named.isInside);
+               OpBuilder::InsertionGuard guard(builder);
+               builder.setInsertionPoint(isInside.thenBlock()->getTerminator());
+               Value start =
+                   puller.add(puller.mul(named.index, columns), range.first);
                emitLoop(builder, loc, puller.constant(0), range.width,
                         [&](scf::ForOp loop, Value i) {
                           position.index.back() = puller.add(range.first, i);

@@ -152,7 +152,6 @@ struct EmitKernelsPass : pp::impl::EmitKernelsBase<EmitKernelsPass> {
       return signalPassFailure();
     for (auto &[kernel, use] : *uses) {
       if (failed(checkPlan(kernel, vectorBytes)) ||
-          failed(checkTables(kernel)) ||
           failed(checkOverwritten(kernel, use.inplace)))
         return signalPassFailure();
       KernelEmitter(kernel, use, vectorBytes).emit();

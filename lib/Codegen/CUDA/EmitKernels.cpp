@@ -82,7 +82,7 @@ struct EmitCudaKernelsPass
     ModuleOp narrow = getDeviceModule(getOperation(), /*isWide=*/false);
     ModuleOp wide = getDeviceModule(getOperation(), /*isWide=*/true);
     for (auto &[kernel, use] : *uses) {
-      if (failed(checkPlan(kernel)) || failed(checkTables(kernel)) ||
+      if (failed(checkPlan(kernel)) ||
           failed(checkOverwritten(kernel, use.inplace)))
         return signalPassFailure();
       LLVM::LLVMFuncOp function = emit(builder, wide, kernel, use);

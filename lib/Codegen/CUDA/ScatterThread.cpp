@@ -179,9 +179,10 @@ Value ScatterThread::listIds(Value first, Value count) {
     Position position = startRow(puller, number);
     position.index.back() = index(0);
     puller.setPosition(position, nullptr);
-    Value row = pullTableRow(puller, op);
-    entries.push_back(makeEntry(div(row, plan.groups), number));
-    areListed.push_back(both(isId, isEqual(rem(row, plan.groups), group)));
+    TableRow row = pullTableRow(puller, op);
+    entries.push_back(makeEntry(div(row.index, plan.groups), number));
+    areListed.push_back(both(both(isId, row.isInside),
+                             isEqual(rem(row.index, plan.groups), group)));
   }
   Value ofWarp = index(0);
   for (Value isListed : areListed) {

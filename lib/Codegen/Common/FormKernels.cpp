@@ -189,6 +189,7 @@ LogicalResult checkOps(TaskOp task) {
 LogicalResult formKernels(TaskOp task, const Target &target,
                           KernelOutliner &outliner) {
   eraseDeadOps(task);
+  widenSummedMatmuls(task, target);
   splitAccumulations(task, target);
   hoistAccumulations(task);
   placeSums(task);

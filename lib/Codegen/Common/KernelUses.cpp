@@ -71,20 +71,6 @@ pp::findKernelUses(ModuleOp module) {
   return uses;
 }
 
-LogicalResult pp::checkTables(KernelOp kernel) {
-  for (Operation &op : kernel.getBody().front()) {
-    auto interface = dyn_cast<IterationSpaceOpInterface>(op);
-    if (interface && interface.needsRandomKey() &&
-        llvm::any_of(interface.getIterationSpace().loops, [](const Loop &loop) {
-          return loop.kind == LoopKind::Lookup;
-        }))
-      return op.emitOpError("looks up rows of a table that axes of the mesh "
-                            "cut: cut rows of a table are not compiled yet; "
-                            "leave the rows whole");
-  }
-  return success();
-}
-
 LogicalResult pp::checkOverwritten(KernelOp kernel, ArrayRef<int64_t> inplace) {
   for (OpOperand &use :
        kernel.getBody().front().getTerminator()->getOpOperands()) {

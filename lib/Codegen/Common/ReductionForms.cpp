@@ -213,6 +213,34 @@ static bool accumulatesItself(Value value, Type element, const Target &target) {
   return isa_and_nonnull<KernelFormOpInterface>(def) && !usesStrides(*def);
 }
 
+/// Returns whether nothing but a sum over ranks reads a value, or views of it.
+static bool isOnlySummed(Value value) {
+  while (value.hasOneUse()) {
+    Operation *reader = *value.user_begin();
+    if (!isView(reader))
+      return isa<AllReduceOp, ReduceScatterOp>(reader);
+    value = reader->getResult(0);
+  }
+  return false;
+}
+
+void pp::widenSummedMatmuls(TaskOp task, const Target &target) {
+  for (auto widening : task.getBody().front().getOps<CastOp>()) {
+    auto matmul = widening.getX().getDefiningOp<LibraryCallOpInterface>();
+    auto type = cast<RankedTensorType>(widening.getType());
+    if (!matmul || !matmul->hasOneUse() || !isWideningCast(widening) ||
+        !isOnlySummed(widening) ||
+        !canAccumulate(matmul, type.getElementType(), target))
+      continue;
+    OpBuilder builder(widening->getContext());
+    builder.setInsertionPointAfter(widening);
+    Location loc = widening.getLoc();
+    Value zeros = ZerosOp::create(builder, loc, type);
+    auto sum = AccumulateOp::create(builder, loc, zeros, widening);
+    widening.getResult().replaceAllUsesExcept(sum, sum);
+  }
+}
+
 void pp::splitAccumulations(TaskOp task, const Target &target) {
   SmallVector<AccumulateOp> worklist(
       task.getBody().front().getOps<AccumulateOp>());

@@ -14,6 +14,10 @@ namespace mlir::pp {
 /// partial sums, whose number depends on the length alone.
 void normalizeReductions(TaskOp task);
 
+/// Makes a matmul that ranks sum in a wider type accumulate in zeros of that
+/// type: it is never rounded to its own.
+void widenSummedMatmuls(TaskOp task, const Target &target);
+
 /// Rewrites acc + (a + b) to (acc + a) + b if a or b is accumulated in place
 /// without a temporary: a matmul or an embedding's gradient.
 void splitAccumulations(TaskOp task, const Target &target);

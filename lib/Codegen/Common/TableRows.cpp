@@ -5,17 +5,11 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-Value pp::pullTableRow(ElementPuller &puller, EmbeddingGradOp op) {
-  OpBuilder &builder = puller.builder;
-  Location loc = puller.getLoc();
-  Value id = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
-                                        puller.pull(op.getIds()));
-  // Unsigned: a negative id is a large one.
-  Value isInside =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, id,
-                            puller.constant(getShape(op.getResult()).front()));
-  return arith::SelectOp::create(builder, loc, isInside, id,
-                                 puller.constant(0));
+TableRow pp::pullTableRow(ElementPuller &puller, EmbeddingGradOp op) {
+  return emitTableRow(puller.builder, puller.getLoc(), puller.pull(op.getIds()),
+                      op.getType(), op.getTileAttr(), [&](int64_t at) {
+                        return puller.pullAt(op.getKey(), puller.constant(at));
+                      });
 }
 
 bool pp::addsToTable(EmbeddingGradOp op) {

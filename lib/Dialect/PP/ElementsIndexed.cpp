@@ -7,6 +7,7 @@
 
 #include "ElementBuilder.h"
 #include "ppopt/Dialect/PP/RandomKey.h"
+#include "ppopt/Dialect/PP/TableRow.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/Hashing.h"
@@ -134,6 +135,56 @@ PP_ELEMENT(OwnPartOp) {
   at[getDim()] = b.make<arith::IndexCastOp>(builder.getIndexType(),
                                             KeyReader(b, 1, read).get(getAt()));
   return read(0, at);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of tables
+//===----------------------------------------------------------------------===//
+
+/// Each cut leaves the elements of each period whose coordinate is the rank's.
+/// What follows from an id that is outside is never used.
+TableRow pp::emitTableRow(OpBuilder &builder, Location loc, Value id,
+                          RankedTensorType table, TileAttr tile,
+                          llvm::function_ref<Value(int64_t)> readKey) {
+  ElementBuilder b(builder, loc);
+  int64_t size = tile ? tile.getShape()[0] : table.getDimSize(0);
+  // Unsigned: a negative index is a large one.
+  auto isBelow = [&](Value index, int64_t bound) {
+    return b.make<arith::CmpIOp>(arith::CmpIPredicate::ult, index,
+                                 b.indexConstant(bound));
+  };
+  Value row = b.make<arith::IndexCastOp>(builder.getIndexType(), id);
+  Value isInside = isBelow(row, size);
+  for (const AxisCut &cut : tile ? tile.getCuts(0) : AxisCuts()) {
+    int64_t part = cut.period / cut.parts;
+    Value coordinate =
+        b.make<arith::IndexCastOp>(builder.getIndexType(), readKey(cut.at));
+    Value first = b.scaleIndex(coordinate, part), period;
+    if (cut.period != size) {
+      period = b.make<arith::DivUIOp>(row, b.indexConstant(cut.period));
+      row = b.make<arith::RemUIOp>(row, b.indexConstant(cut.period));
+    }
+    row = b.make<arith::SubIOp>(row, first);
+    isInside = b.make<arith::AndIOp>(isInside, isBelow(row, part));
+    if (period)
+      row = b.addIndex(b.scaleIndex(period, part), row);
+    size /= cut.parts;
+  }
+  return {isInside, b.select(isInside, row, b.indexConstant(0))};
+}
+
+/// Reads row `ids[...]` of the table, never outside of it: ids out of range are
+/// reported elsewhere (docs/faults.md).
+PP_ELEMENT(EmbeddingOp) {
+  if (getTileAttr() && failed(requireKey(*this, getKey())))
+    return Value();
+  ElementBuilder b(builder, getLoc());
+  TableRow row = emitTableRow(
+      builder, getLoc(), read(1, index.drop_back()), getTable().getType(),
+      getTileAttr(), [&](int64_t at) { return KeyReader(b, 2, read).get(at); });
+  Value x = read(0, {row.index, index.back()});
+  return getTileAttr() ? b.select(row.isInside, x, b.constant(x.getType(), 0))
+                       : x;
 }
 
 //===----------------------------------------------------------------------===//

@@ -86,16 +86,6 @@ static Guarded guard(ElementBuilder &b, Value index, int64_t offset,
   return {isInside, b.select(isInside, shifted, b.indexConstant(0))};
 }
 
-/// Reads row `ids[...]` of the table. Never reads outside of the table: ids out
-/// of range are reported elsewhere (docs/faults.md).
-PP_ELEMENT(EmbeddingOp) {
-  ElementBuilder b(builder, getLoc());
-  Value id = read(1, index.drop_back());
-  Value row = b.make<arith::IndexCastOp>(builder.getIndexType(), id);
-  return read(0,
-              {guard(b, row, 0, getShape(getTable())[0]).index, index.back()});
-}
-
 PP_ELEMENT(PadOp) {
   ElementBuilder b(builder, getLoc());
   SmallVector<Value> at(index);

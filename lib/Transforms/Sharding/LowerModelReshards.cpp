@@ -46,16 +46,23 @@ namespace {
 /// Builds the steps of one reshard.
 class StepBuilder {
 public:
-  StepBuilder(ReshardOp op, const ShardingAxes &axes, func::FuncOp entry)
-      : axes(axes), entry(entry), builder(op), loc(op.getLoc()) {
+  StepBuilder(ReshardOp op, const ShardingAxes &axes, func::FuncOp entry,
+              bool sumsInF32)
+      : axes(axes), entry(entry), sumsInF32(sumsInF32), builder(op),
+        loc(op.getLoc()) {
     Operation *maker = throughCopies(op.getX()).getDefiningOp();
     what = maker ? describeSource(maker) : "input at " + spellSource(loc);
   }
 
   Value build(const ReshardStep &step, Value x);
 
+  bool hasWidened = false; ///< whether a bf16 value is summed in f32
+
 private:
   using Shape = SmallVector<int64_t>;
+
+  Value buildInType(const ReshardStep &step, Value x);
+  Value convert(Value x, Type element);
 
   Value reshape(Value x, ArrayRef<int64_t> shape);
   Value flatten(Value x) { return reshape(x, {getElementCount(x)}); }
@@ -72,6 +79,7 @@ private:
 
   const ShardingAxes &axes;
   func::FuncOp entry;
+  bool sumsInF32;
   OpBuilder builder;
   Location loc;
   std::string what;
@@ -164,7 +172,7 @@ Value StepBuilder::slice(Value x, const ReshardStep &step) {
 /// A reduce-scatter overwrites what it reads: returns a copy of what others
 /// read, too.
 Value StepBuilder::copyIfShared(Value x) {
-  for (Value base = x; base.hasOneUse();
+  for (Value base = x; base.use_empty() || base.hasOneUse();
        base = base.getDefiningOp()->getOperand(0)) {
     Operation *op = base.getDefiningOp();
     if (op && !isa<ViewOpInterface>(op))
@@ -175,7 +183,23 @@ Value StepBuilder::copyIfShared(Value x) {
   return DetachOp::create(builder, loc, x);
 }
 
+Value StepBuilder::convert(Value x, Type element) {
+  auto type = cast<RankedTensorType>(x.getType());
+  return CastOp::create(builder, loc, type.clone(element), x);
+}
+
+/// Sums bf16 values in f32 if the plan says so.
 Value StepBuilder::build(const ReshardStep &step, Value x) {
+  bool isSum = step.kind == ReshardStep::AllReduce ||
+               step.kind == ReshardStep::ReduceScatter;
+  Type element = getElementTypeOrSelf(x);
+  if (!sumsInF32 || !isSum || !element.isBF16())
+    return buildInType(step, x);
+  hasWidened = true;
+  return convert(buildInType(step, convert(x, builder.getF32Type())), element);
+}
+
+Value StepBuilder::buildInType(const ReshardStep &step, Value x) {
   Shape shape(getShape(x));
   switch (step.kind) {
   case ReshardStep::Slice:
@@ -279,8 +303,10 @@ static LogicalResult checkSizes(ReshardOp op, const Sharding &from,
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// Sets `hasWidened` where a bf16 value is summed in f32.
 static LogicalResult lower(ReshardOp op, const ShardingAxes &axes,
-                           func::FuncOp entry) {
+                           func::FuncOp entry, bool sumsInF32,
+                           bool &hasWidened) {
   auto sides = readSides(op, axes);
   if (failed(sides))
     return failure();
@@ -296,10 +322,11 @@ static LogicalResult lower(ReshardOp op, const ShardingAxes &axes,
                                   "readers are cut alike");
   if (failed(checkSizes(op, from, to, axes)))
     return failure();
-  StepBuilder builder(op, axes, entry);
+  StepBuilder builder(op, axes, entry, sumsInF32);
   Value value = op.getX();
   for (const ReshardStep &step : found.steps)
     value = builder.build(step, value);
+  hasWidened |= builder.hasWidened;
   if (value != op.getX())
     value.getDefiningOp()->setAttr(kShardingsAttr, op->getAttr(kShardingsAttr));
   op.getResult().replaceAllUsesWith(value);
@@ -319,9 +346,16 @@ struct LowerModelReshards
     ShardingAxes axes = ShardingAxes::of(*plan);
     SmallVector<ReshardOp> reshards;
     entry->walk([&](ReshardOp op) { reshards.push_back(op); });
+    bool sumsInF32 = plan->getReshardDtype() == ReshardDtype::f32;
+    bool hasWidened = false;
     for (ReshardOp op : reshards)
-      if (failed(lower(op, axes, *entry)))
+      if (failed(lower(op, axes, *entry, sumsInF32, hasWidened)))
         return signalPassFailure();
+    if (!sumsInF32 || hasWidened)
+      return;
+    plan->emitError("--reshard-dtype f32: no bf16 value is summed over an axis "
+                    "of the model; leave it out");
+    signalPassFailure();
   }
 };
 

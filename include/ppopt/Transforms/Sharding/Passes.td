@@ -157,8 +157,8 @@ def LowerModelReshards : Pass<"pp-lower-model-reshards", "::mlir::ModuleOp"> {
   let summary = "Replaces the reshards over axes of the model by collectives";
   let description = [{
     After `pp-localize-shapes`. A reshard becomes steps over one axis each, among views: an all-reduce, a reduce-scatter, an all-gather, an all-to-all, or
-    the rank's own part of a whole value. Collectives are of flat chunks, named for the op that makes the value. A whole value that is read as a partial
-    sum is divided by the number of ranks. It is an error if no steps lead to the result, if one of them makes a value larger than before and after, or if
+    the rank's own part of a whole value. Collectives are of flat chunks, named for the op that makes the value. If the plan's `resharded` is f32, bf16
+    values are summed in f32. A whole value that is read as a partial sum is divided by the number of ranks. It is an error if no steps lead to the result, if one of them makes a value larger than before and after, or if
     a value is gathered because the size of an axis does not divide the reader's loops; the error names sizes that do.
 
     ```mlir
