@@ -38,6 +38,38 @@ static std::string spellShape(Type type) {
   return text;
 }
 
+/// "4x16xf32, [{dp}, {tp}]" of what a rank has, if axes cut it.
+static std::string spellPart(Type type, ShardingAttr sharding) {
+  std::string text = spellShape(type);
+  if (!sharding || sharding.isWhole())
+    return text;
+  std::string spelled;
+  llvm::raw_string_ostream(spelled) << sharding;
+  StringRef cuts(spelled);
+  cuts.consume_front("#pp.sharding<");
+  cuts.consume_back(">");
+  return text + ", " + cuts.str();
+}
+
+/// Returns how axes cut what each copy of a microbatch brings, by id; null if
+/// none does.
+static DenseMap<int64_t, ShardingAttr> findCopiedShardings(ModuleOp module) {
+  DenseMap<int64_t, ShardingAttr> shardings;
+  StepOp step = findStep(module);
+  if (!step)
+    return shardings;
+  for (auto copy : step.getMicrobatch().getOps<CopyOp>()) {
+    Value made = copy;
+    while (auto before = made.getDefiningOp<CopyOp>())
+      made = before.getX();
+    auto call = made.getDefiningOp<CallOp>();
+    auto task = module.lookupSymbol<TaskOp>(call.getTask());
+    shardings[copy.getId()] = task.getResultAttrOfType<ShardingAttr>(
+        cast<OpResult>(made).getResultNumber(), kShardingAttr);
+  }
+  return shardings;
+}
+
 /// Adds what a stage's forward reads, also for evaluation's loss and for frozen
 /// stages. Training and evaluation may read the same.
 static void addForward(TaskOp task, StageReport &stage) {
@@ -51,7 +83,10 @@ static void addForward(TaskOp task, StageReport &stage) {
       return parameter.name == name;
     });
     if (role.getKind() == RoleKind::Param && !isKnown)
-      parameters.push_back({name, spellShape(type), getBytes(type)});
+      parameters.push_back({name,
+                            spellPart(type, task.getArgAttrOfType<ShardingAttr>(
+                                                i, kShardingAttr)),
+                            getBytes(type)});
     else if (role.getKind() == RoleKind::Input &&
              !llvm::is_contained(inputs, name))
       inputs.push_back(name);
@@ -93,6 +128,7 @@ describeStages(ModuleOp module, const StepCopies &copies, size_t count) {
   for (auto task : module.getOps<TaskOp>())
     if (task.getKind() == TaskKind::Forward || task.getKind() == TaskKind::Loss)
       addForward(task, stages[task.getStage()]);
+  DenseMap<int64_t, ShardingAttr> shardings = findCopiedShardings(module);
   for (const auto &[id, copy] : copies) {
     if (copy.isOfStep() || !copy.isInTraining)
       continue;
@@ -101,7 +137,7 @@ describeStages(ModuleOp module, const StepCopies &copies, size_t count) {
     Boundary boundary;
     boundary.name = copy.getName();
     boundary.isGradient = copy.gradientOf.has_value();
-    boundary.type = spellShape(copy.type);
+    boundary.type = spellPart(copy.type, shardings.lookup(id));
     boundary.bytes = getBytes(copy.type);
     boundary.requiresGrad = copy.requiresGrad;
     boundary.peer = to;

@@ -180,7 +180,7 @@ def check_errors(folder):
     x, y = tokens(4, 40), tokens(4, 40)
     expect_error("no program /nowhere/ppopt", lambda: ppopt.compile(Tied(), (x, y), ppopt="/nowhere/ppopt"))
     expect_error("'aten.sort.default' is not supported", lambda: ppopt.compile(Sorted(), (torch.randn(2, 4),)))
-    expect_error("unknown axis 'dq'", lambda: ppopt.compile(Tied(), (x, y), mesh="dq=2"))
+    expect_error("axis dq=2 cuts nothing", lambda: ppopt.compile(Tied(), (x, y), mesh="dq=2"))
     model = Tied()
     train = ppopt.compile(model, (x, y), folder=folder)
     before = copy.deepcopy(model.state_dict())

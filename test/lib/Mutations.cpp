@@ -15,6 +15,7 @@ ArrayRef<Mutation> pp::getMutations() {
       {"drop-boundary-gradient", Phase::Train, createDropBoundaryGradient},
       {"mask-left-out", Phase::Train, createMaskLeftOut},
       {"share-left-out", Phase::Train, createShareLeftOut},
+      {"nested-cut-transposed", Phase::Partitioned, createNestedCutTransposed},
       {"mean-of-means", Phase::Partitioned, createMeanOfMeans},
       {"scale-twice", Phase::Partitioned, createScaleTwice},
       {"borrowed-not-returned", Phase::Partitioned, createBorrowedNotReturned},

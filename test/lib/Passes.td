@@ -89,6 +89,11 @@ def TileAtZero : Pass<"mutate-tile-at-zero", "::mlir::ModuleOp"> {
 // Phase partitioned
 //===----------------------------------------------------------------------===//
 
+def NestedCutTransposed : Pass<"mutate-nested-cut-transposed", "::mlir::ModuleOp"> {
+  let summary = "The axes of a nested cut are transposed";
+  let description = "The first parameter with a dimension that two axes cut is declared as if the inner one were the outer one.";
+}
+
 def MeanOfMeans : Pass<"mutate-mean-of-means", "::mlir::ModuleOp"> {
   let summary = "Each microbatch divides by its own count";
   let description = [{

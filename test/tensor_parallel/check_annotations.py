@@ -40,7 +40,8 @@ NAMES = ("seed40012", "seed40029", "seed40040", "seed40047", "seed40073", "seed4
 # What a plan may be refused for. All else is a finding.
 REFUSALS = (re.compile(r": no collective makes (terms of a sum of a value's parts|a partial maximum|these parts of those: they overlap); annotate"),
             re.compile(r": on the way a rank would have \d+ bytes of it, more than before and after; annotate"),
-            re.compile(r": tp=\d+ does not divide what it does along dimension \d+; tp=.* would cut it"),
+            re.compile(r": (\w+)=\d+ does not divide what it does along dimension \d+; \1=.* would cut it"),
+            re.compile(r" has operands that are cut over \w+ along different dimensions of it; annotate"),
             re.compile("no op is on place"), re.compile("can't be cut for --mesh"))
 
 # What a mutation says of a program that has not what it changes.

@@ -28,6 +28,7 @@ LAYERS, WIDTH, HEADS = 4, 48, 12
 GPT = ["--layers", str(LAYERS), "--width", str(WIDTH), "--heads", str(HEADS), "--vocab", str(VOCABULARY), "--seq", str(LENGTH),
        "--batch", str(BATCH)]
 TOLERANCES = {"f64": 1e-12, "f32": 1e-5}
+OF_PARAMETERS = 1e-11  # AdamW divides by the roots of small squares
 CLIP = 0.5
 
 
@@ -46,7 +47,8 @@ MODELS = {"gpt": [],
           "dropout": ["--dropout", "0.1"],
           "bare": ["--untied"],
           "scaled": None,
-          "reshards": None}
+          "reshards": None,
+         "grid": None}
 
 BY_ROWS = ["--shard", "wte=[{tp}, {}]"]
 BOTH_BY_ROWS = ["--shard", "wte=[{tp}, {}]; lm_head.weight=[{tp}, {}]"]
@@ -97,7 +99,23 @@ RESHARDED = [("tp=2", []),
              ("tp=2,pp=2", []),
              ("tp=2,pp=2", ["--schedule", "zb-v", "--microbatches", "4"]),
              ("dp=2,tp=2,pp=2", ["--zero", "2", "--microbatches", "4"])]
-MOST_PROCESSES = 4
+MOST_PROCESSES = 8
+
+# Two axes of the model: grid has both on one dimension, on two dimensions of a parameter, and on different ones; so do attention's heads and the MLP here.
+HEADS_BY_BOTH = "h.*.attn.qkv.weight=[{}, {3 * tp, 3 * sp}]; h.*.attn.proj.weight=[{tp, sp}, {}]; h.*.mlp.fc.weight=[{sp}, {tp}]; " \
+                "h.*.mlp.proj.weight=[{tp}, {sp}]"
+TABLE_BY_ONE = "h.*.attn.qkv.weight=[{}, {3 * sp}]; h.*.attn.proj.weight=[{sp}, {}]; h.*.mlp.fc.weight=[{}, {tp}]; h.*.mlp.proj.weight=[{tp}, {}]; " \
+               "wte=[{}, {sp}]"
+TWO_AXES = [("grid", "tp=2,sp=2", []),
+            ("grid", "sp=3,tp=2", ["--shard", "e=[{}, {sp, tp}]", "--recompute", "layer"]),
+            ("grid", "tp=2,sp=2", ["--microbatches", "4"]),
+            ("grid", "dp=2,tp=2,sp=2", ["--zero", "1", "--bucket-bytes", "200"]),
+            ("grid", "tp=2,fsdp=2,sp=2", ["--zero", "3", "--bucket-bytes", "200", "--microbatches", "2"]),
+            ("grid", "tp=2,sp=2,pp=2", ["--microbatches", "2"]),
+            ("grid", "tp=2,pp=2,sp=2", ["--schedule", "zb-v", "--microbatches", "4"]),
+            ("grid", "tp=2,dp=2,pp=2,sp=2", ["--zero", "2", "--microbatches", "2"]),
+            ("dropout", "tp=2,sp=2", ["--shard", HEADS_BY_BOTH]),
+            ("untied", "tp=3,sp=2", ["--shard", TABLE_BY_ONE])]
 
 # Elements of what one microbatch of Inputs/reshards.mlir reshards, by task and collective: rows x columns of activations, columns x columns of weights, of
 # which a rank has its part, and the rows of a softmax. One layer is wide.
@@ -107,9 +125,10 @@ EXCHANGED = [("s0_F", "all_gather", ROWS * WIDE, 1), ("s0_F", "all_reduce_max", 
              ("s0_B", "all_reduce", ROWS, 1), ("s0_B", "all_gather", ROWS * COLUMNS, 3), ("s0_B", "all_to_all", COLUMNS * COLUMNS, 1),
              ("s0_B", "all_to_all", WIDE * COLUMNS, 1), ("s0_B", "reduce_scatter", ROWS * WIDE, 1)]
 
-# Mutations (support/mutations.py), all without a verifier that could see them.
-MUTATED = [("bias-in-each-part", []), ("partial-gradient-scaled", []), ("norm-counts-copies", []), ("look-up-at-zero", BY_ROWS),
-           ("look-up-not-masked", BY_ROWS), ("scatter-at-zero", BY_ROWS)]
+# Mutations (support/mutations.py), and a plan that shows them.
+MUTATED = [("bias-in-each-part", "gpt", "tp=2", []), ("partial-gradient-scaled", "gpt", "tp=2", []), ("norm-counts-copies", "gpt", "tp=2", []),
+           ("nested-cut-transposed", "grid", "tp=2,sp=2", []), ("look-up-at-zero", "gpt", "tp=2", BY_ROWS), ("look-up-not-masked", "gpt", "tp=2", BY_ROWS),
+           ("scatter-at-zero", "gpt", "tp=2", BY_ROWS)]
 
 
 class Programs:
@@ -148,7 +167,7 @@ class Programs:
     def train(self, executable, name, dtype, launch="threads"):
         flags = ["--inputs", self.samples[name, dtype], "--no-shuffle", "--eval-inputs", self.evaluations[name, dtype], "--eval-every", "2"]
         return run(executable, [*flags, "--lr", "0.01", "--clip", str(CLIP), "--seed", "5", "--check-counters", "--poison"], launch,
-                   steps=STEPS, timeout=100, export=False)
+                   steps=STEPS, timeout=100)
 
     def reference(self, name, dtype):
         with self.lock:
@@ -165,9 +184,11 @@ def numbers_of(result, key):
     return [float.fromhex(record[key]) for record in result.all_records if record["event"] in ("step", "eval") and key in record]
 
 
-def compare(ours, theirs, tolerance):
+def compare(ours, theirs, dtype):
     for key in ("norm_hex", "loss_hex"):
-        expect_close(key, numbers_of(ours, key), numbers_of(theirs, key), tolerance)
+        expect_close(key, numbers_of(ours, key), numbers_of(theirs, key), TOLERANCES[dtype])
+    if dtype == "f64":
+        expect_close("parameters", ours.parameters, theirs.parameters, OF_PARAMETERS)
 
 
 def check_plan(programs, name, dtype, mesh, flags):
@@ -176,7 +197,7 @@ def check_plan(programs, name, dtype, mesh, flags):
     bits = set()
     for launch in launches:
         result = programs.train(executable, name, dtype, launch)
-        compare(result, programs.reference(name, dtype), TOLERANCES[dtype])
+        compare(result, programs.reference(name, dtype), dtype)
         bits.add(tuple(result.hexadecimal))
     assert len(bits) == 1, "threads and processes have other bits"
 
@@ -236,11 +257,13 @@ def check_plan_lists(programs):
     assert sent[0] == 2 * sent[1] == sent[2], sent
 
 
-def check_seen(programs, mutation, flags):
-    """The comparison is red with a mutation."""
-    mutated = programs.compile("gpt", "f64", ["--mesh", "tp=2", *flags], mutation)
+def check_seen(programs, mutation, name, mesh, flags):
+    """The comparison is red with a mutation, and so is a verifier that can see it."""
+    if mutations.VERIFIER[mutation]:
+        mutations.expect_refused(programs.ppopt, mutation, programs.models[name, "f64"], ["--mesh", mesh, *flags])
+    mutated = programs.compile(name, "f64", ["--mesh", mesh, *flags], mutation)
     try:
-        compare(programs.train(mutated, "gpt", "f64"), programs.reference("gpt", "f64"), TOLERANCES["f64"])
+        compare(programs.train(mutated, name, "f64"), programs.reference(name, "f64"), "f64")
     except Mismatch as seen:
         print(f"  {mutation}: {seen}", flush=True)
         return
@@ -257,8 +280,8 @@ def main():
         programs = Programs(harness.ppopt, directory)
         cases = [(" ".join([dtype, name, mesh, *flags]), functools.partial(check_plan, programs, name, dtype, mesh, flags))
                  for dtype in TOLERANCES for name, mesh, flags in PLANS]
-        cases += [(" ".join(["f64 reshards", mesh, *flags]), functools.partial(check_plan, programs, "reshards", "f64", mesh, flags))
-                  for mesh, flags in RESHARDED]
+        cases += [(" ".join(["f64", name, mesh, *flags]), functools.partial(check_plan, programs, name, "f64", mesh, flags))
+                  for name, mesh, flags in [*(("reshards", *plan) for plan in RESHARDED), *TWO_AXES]]
         cases += [(f"reshards of tp={ranks}, --recompute {word}", functools.partial(check_reshards, programs, ranks, word))
                   for ranks, word in ((2, "none"), (4, "layer"))]
         cases += [(" ".join([f"bytes of tp={ranks}", *flags]), functools.partial(check_bytes, programs, ranks, flags, kind))
@@ -266,7 +289,7 @@ def main():
         cases += [(" ".join(["bits of a table by rows", *flags]), functools.partial(check_exact, programs, flags))
                   for flags in ([], BF16)]
         cases += [("plan lists all-reduces", functools.partial(check_plan_lists, programs))]
-        cases += [(f"mutation {mutation}", functools.partial(check_seen, programs, mutation, flags)) for mutation, flags in MUTATED]
+        cases += [(f"mutation {each[0]}", functools.partial(check_seen, programs, *each)) for each in MUTATED]
         harness.cases(cases)
     sys.exit(harness.finish())
 

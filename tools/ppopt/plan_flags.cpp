@@ -16,30 +16,21 @@ using namespace llvm;
 using namespace ppopt;
 using mlir::pp::PlanOptions;
 
-/// Returns the axes that this version partitions over, and those it rejects.
-static Words listAxes() {
-  Words axes;
-  for (const geometry::KnownAxis &axis : geometry::knownAxes)
-    (axis.use == geometry::AxisUse::Planned ? axes.later : axes.values)
-        .push_back(axis.name);
-  return axes;
-}
-
-/// Reads "dp=2,pp=2". Returns what is wrong, empty if nothing.
+/// Reads "dp=2,pp=2". Returns what is wrong, empty if nothing. An axis of a
+/// name that is not known cuts the model.
 static std::string readMesh(StringRef value, geometry::Mesh &mesh) {
-  const Words axes = listAxes();
   mesh = {};
   for (StringRef axis : split(value, ',')) {
     auto [name, size] = axis.split('=');
     int64_t number;
     if (name.empty() || size.empty())
       return ("'" + axis + "' is not AXIS=SIZE, e.g. dp=2").str();
-    if (is_contained(axes.later, name))
+    if (geometry::useOf(name) == geometry::AxisUse::Planned)
       return ("this version does not partition over the axis '" + name +
-              "'; it takes " + quoteNames(axes.values))
+              "'; give an axis that cuts the model another name")
           .str();
-    if (!is_contained(axes.values, name))
-      return ("unknown axis '" + name + "'" + suggest(name, axes.values)).str();
+    if (!isAlpha(name.front()) || !all_of(name, isAlnum))
+      return ("'" + name + "' is no name of an axis: letters and digits").str();
     if (mesh.has(name.str()))
       return ("the axis '" + name + "' is given twice").str();
     if (size.getAsInteger(10, number) || number < 1 || number > 65536)
@@ -97,8 +88,8 @@ PlanFlags::PlanFlags(CommandLine &line) : line(line) {
       "mesh", "dp=D,pp=P",
       "ranks along each axis of the mesh: dp splits the rows of the "
       "batch, fsdp splits them further and is the axis that --zero "
-      "shards over, tp cuts the parameters that the model annotates with "
-      "it, pp splits the model into places (default dp=1)",
+      "shards over, pp splits the model into places, tp and all other names "
+      "cut what the model or --shard annotates with them (default dp=1)",
       [this](StringRef value) { return readMesh(value, plan.mesh); });
   line.text("shard", "'GLOB=SHARDING; …'", plan.shard,
             "how parameters and inputs whose names match are cut, such as "

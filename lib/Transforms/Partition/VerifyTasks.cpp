@@ -44,6 +44,7 @@ public:
 
 private:
   LogicalResult index();
+  LogicalResult checkCutAxes(BucketOp bucket);
   LogicalResult checkResult(TaskOp task, RoleAttr role);
   LogicalResult check(TaskOp task);
   LogicalResult checkArgument(TaskOp task, RoleAttr role,
@@ -144,6 +145,38 @@ LogicalResult TaskChecker::checkResult(TaskOp task, RoleAttr role) {
   return diag;
 }
 
+/// Checks that the same axes cut all parameters of a bucket: the ranks that sum
+/// it, and those that have copies of it, are the same for each.
+LogicalResult TaskChecker::checkCutAxes(BucketOp bucket) {
+  StringRef first;
+  SmallVector<StringAttr> axes;
+  auto spellAxes = [](InFlightDiagnostic &diag, ArrayRef<StringAttr> axes) {
+    diag << "{";
+    llvm::interleaveComma(axes, diag,
+                          [&](StringAttr axis) { diag << axis.getValue(); });
+    diag << "}";
+  };
+  for (auto name : bucket.getParams().getAsRange<StringAttr>()) {
+    ParamDeclOp param = params.lookup(name.getValue());
+    if (!param)
+      continue; // what its tasks take is refused
+    SmallVector<StringAttr> cut = getTileAxes(param, plan.getGeometry());
+    if (first.empty()) {
+      first = name.getValue();
+      axes = cut;
+    }
+    if (cut == axes)
+      continue;
+    InFlightDiagnostic diag = bucket.emitOpError("has \"");
+    diag << first << "\", which ";
+    spellAxes(diag, axes);
+    diag << " cuts, and \"" << name.getValue() << "\", which ";
+    spellAxes(diag, cut);
+    return diag << " cuts";
+  }
+  return success();
+}
+
 LogicalResult TaskChecker::index() {
   for (auto input : module.getOps<InputDeclOp>())
     inputs[input.getInputName()] = input;
@@ -157,6 +190,8 @@ LogicalResult TaskChecker::index() {
     buckets[bucket.getSymName()] = bucket;
     for (auto name : bucket.getParams().getAsRange<StringAttr>())
       bucketOf[name.getValue()] = bucket;
+    if (failed(checkCutAxes(bucket)))
+      return failure();
   }
   for (auto task : module.getOps<TaskOp>())
     for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)

@@ -56,11 +56,11 @@ int64_t PartsChecker::countRanks(BufferAttr buffer) {
       ranks *= index.mesh.size(axis.strref());
     return ranks;
   }
+  int64_t parts = index.batchParts * index.countModelParts(buffer);
   BucketOp bucket = index.buffers.getBucket(buffer);
   if (!bucket)
-    return index.batchParts * index.places;
-  int64_t ranks = index.batchParts * index.countModelParts(buffer) *
-                  bucket.getUpdatePlaces().size();
+    return parts * index.places;
+  int64_t ranks = parts * bucket.getUpdatePlaces().size();
   // What tasks add to a chunk is a sum over the ranks that shard the bucket.
   return bucket.hasShardedGradients() ? ranks / bucket.getChunks(index.mesh)
                                       : ranks;

@@ -52,13 +52,15 @@ struct AnnotateShardingsPass
     for (unsigned i = 0; i < entry.getNumArguments(); ++i)
       if (auto name = entry.getArgAttrOfType<StringAttr>(i, kInputAttr))
         all.push_back({name, ParamOp(), i});
-    FailureOr<PlanOp> plan = findPlan(getOperation());
-    if (failed(plan))
+    FailureOr<PlanOp> foundPlan = findPlan(getOperation());
+    if (failed(foundPlan))
       return signalPassFailure();
+    plan = *foundPlan;
     bool isAuto = annotations == "auto";
     if (!isAuto && failed(annotateAll(annotations)))
       return signalPassFailure();
-    ShardingAxes axes = ShardingAxes::of(*plan);
+    ShardingAxes axes = ShardingAxes::of(plan);
+    isOneAxis = axes.size() - llvm::popcount(axes.getBatchAxes()) == 1;
     for (unsigned i = 0; i < axes.size(); ++i)
       if (!axes[i].splitsBatch &&
           failed(isAuto ? annotateByProposal(axes[i]) : checkIsCut(axes[i])))
@@ -79,6 +81,9 @@ private:
 
   /// Annotates what an axis can cut, and says so.
   LogicalResult annotateByProposal(const ShardingAxis &axis) {
+    if (!isOneAxis)
+      return refuse() << "auto cuts over one axis, and the mesh has several "
+                         "that cut the model; name what each of them cuts";
     std::string text = proposeShardings(entry, axis);
     if (text.empty())
       return refuse() << "auto finds no pair of matmuls that "
@@ -105,11 +110,18 @@ private:
     if (isCut(axis.name))
       return success();
     InFlightDiagnostic diag = emitCutsNothing(entry, axis);
-    std::string text = proposeShardings(entry, axis);
+    SmallVector<StringRef> known;
+    for (const geometry::KnownAxis &each : geometry::knownAxes)
+      known.push_back(each.name);
+    std::string question = ppopt::askForNearest(axis.name, known);
+    if (!question.empty() && !llvm::is_contained(known, axis.name.getValue()))
+      return diag << question;
+    std::string text =
+        isOneAxis ? proposeShardings(entry, axis) : std::string();
     if (text.empty())
-      diag << kAnnotateAdvice;
+      diag << "; " << kAnnotateAdvice;
     else
-      diag << "--shard '" << text
+      diag << "; --shard '" << text
            << "' would cut pairs of matmuls (--shard auto takes this)";
     return diag;
   }
@@ -160,13 +172,18 @@ private:
     return sharding;
   }
 
-  /// Axes that the mesh lacks cut nothing, so that one text serves all meshes;
-  /// but some mesh has them.
+  /// A known axis that the mesh lacks cuts nothing, so that one text serves all
+  /// meshes.
   LogicalResult checkNames(ShardingAttr sharding) {
     SmallVector<StringRef> known;
+    auto add = [&](StringRef name) {
+      if (geometry::useOf(name) == geometry::AxisUse::Model)
+        known.push_back(name);
+    };
     for (const geometry::KnownAxis &axis : geometry::knownAxes)
-      if (axis.use == geometry::AxisUse::Model)
-        known.push_back(axis.name);
+      add(axis.name);
+    for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>())
+      add(axis.getName());
     for (const DimCut &cut : sharding.getCuts())
       if (!llvm::is_contained(known, cut.axis.getValue()))
         return refuse() << "no axis that cuts the model is named '"
@@ -192,6 +209,8 @@ private:
   }
 
   func::FuncOp entry;
+  PlanOp plan;
+  bool isOneAxis = false; ///< that cuts the model
   SmallVector<Annotated> all;
 };
 

@@ -200,7 +200,8 @@ Value StepBuilder::build(const ReshardStep &step, Value x) {
 }
 
 Value StepBuilder::buildInType(const ReshardStep &step, Value x) {
-  Shape shape(getShape(x));
+  Shape shape(getShape(x)); // a view erases the reshape that made x
+  int64_t elements = getElementCount(x);
   switch (step.kind) {
   case ReshardStep::Slice:
     return slice(x, step);
@@ -216,18 +217,17 @@ Value StepBuilder::buildInType(const ReshardStep &step, Value x) {
     CutDim cut = *step.cut;
     shape[cut.dim] = cut.outer * cut.inner;
     Value exchanged =
-        communicate<AllToAllOp>(pack(x, cut), getElementCount(x), step.axes);
+        communicate<AllToAllOp>(pack(x, cut), elements, step.axes);
     return unpack(exchanged, shape, *step.assembled);
   }
   case ReshardStep::AllReduce:
-    return communicate<AllReduceOp>(x, getElementCount(x), step.axes);
+    return communicate<AllReduceOp>(x, elements, step.axes);
   case ReshardStep::AllReduceMax:
-    return communicate<AllReduceMaxOp>(x, getElementCount(x), step.axes);
+    return communicate<AllReduceMaxOp>(x, elements, step.axes);
   case ReshardStep::AllGather:
-    return unpack(
-        communicate<AllGatherOp>(
-            flatten(x), getElementCount(x) * step.assembled->parts, step.axes),
-        shape, *step.assembled);
+    return unpack(communicate<AllGatherOp>(
+                      flatten(x), elements * step.assembled->parts, step.axes),
+                  shape, *step.assembled);
   case ReshardStep::Share:
     return createShare(builder, loc, x, axes.countParts(step.axes));
   }
@@ -310,8 +310,10 @@ static LogicalResult lower(ReshardOp op, const ShardingAxes &axes,
   auto sides = readSides(op, axes);
   if (failed(sides))
     return failure();
-  if (op->use_empty())
-    return op.emitOpError("is read by nobody");
+  if (op->use_empty()) { // its reader has a sum of the prologue instead
+    op.erase();
+    return success();
+  }
   auto &[from, to] = *sides;
   ReshardSteps found =
       findReshardSteps(axes, from, to, op.getShape(),

@@ -94,7 +94,7 @@ InFlightDiagnostic pp::emitCutsNothing(func::FuncOp entry,
                                        const ShardingAxis &axis) {
   InFlightDiagnostic diag = entry.emitError("the mesh's axis ");
   diag << axis.name.getValue() << "=" << axis.parts
-       << " cuts nothing: all of its ranks would compute the same; ";
+       << " cuts nothing: all of its ranks would compute the same";
   return diag;
 }
 
@@ -104,6 +104,6 @@ LogicalResult ShardingPropagation::checkAxesAreUsed() {
     used |= sharding.getCutAxes();
   for (unsigned axis = 0; axis < axes.size(); ++axis)
     if (!contains(used, axis))
-      return emitCutsNothing(entry, axes[axis]) << kAnnotateAdvice;
+      return emitCutsNothing(entry, axes[axis]) << "; " << kAnnotateAdvice;
   return success();
 }

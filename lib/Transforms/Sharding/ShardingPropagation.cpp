@@ -332,5 +332,11 @@ LogicalResult ShardingPropagation::run() {
       break;
   }
   shareGradients();
-  return checkAxesAreUsed();
+  if (failed(checkAxesAreUsed()))
+    return failure();
+  // A rank is given whole rows, of which readers take their parts.
+  for (BlockArgument argument : entry.getArguments())
+    if (auto found = table.values.find(argument); found != table.values.end())
+      found->second = found->second.onlyCuts(batchAxes);
+  return success();
 }

@@ -37,8 +37,11 @@ func.func @readers(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
 // -----
 
 // A reader that wants one part of a partial sum gets it by a reduce-scatter: half of what an all-reduce sends.
+// The input is annotated: a rank is given whole rows, and takes its part.
 // CHECK-LABEL: func.func @scatter
-// CHECK: %[[PART:.*]] = pp.matmul
+// CHECK-SAME: pp.sharding = #pp.sharding<[{dp, mb}, {}]>
+// CHECK: %[[X:.*]] = pp.reshard %arg0 from <[{dp, mb}, {}]> to <[{dp, mb}, {tp}]> of [8, 4] {bytes = 0 : i64
+// CHECK-NEXT: %[[PART:.*]] = pp.matmul %[[X]],
 // CHECK-NEXT: %[[H:.*]] = pp.reshard %[[PART]] from <[{dp, mb}, {}], sum = {tp}> to <[{dp, mb}, {tp}]> of [8, 6] {bytes = 24 : i64
 // CHECK-NEXT: pp.mul %[[H]], %
 // CHECK: %[[SUM:.*]] = pp.reduce sum

@@ -9,7 +9,7 @@
 // RUN: %{opt} | %{check} -DROWS="dp, fsdp" -DALL="dp, fsdp, sp"
 
 // CHECK-LABEL: func.func @sequence
-// CHECK-SAME: pp.sharding = #pp.sharding<[{[[ROWS]]}, {sp}, {}]>
+// CHECK-SAME: pp.sharding = #pp.sharding<[{[[ROWS]]}, {}, {}]>
 // CHECK-COUNT-3: pp.param {{.*}} pp.shardings = [#pp.sharding<[{}{{(, {})?}}]>]
 // CHECK: pp.place 0 stage 0
 // CHECK: pp.matmul {{.*}} pp.shardings = [#pp.sharding<[{[[ROWS]]}, {sp}, {}]>]
