@@ -2,7 +2,7 @@
 """Random models with random shardings over one to three axes (test/shardings/graphs.py): the executable computes one rank's losses, norms, gradients and
 parameters in f64, or the compiler says by name what it lacks. Nothing is replicated or gathered silently.
 
-test/shardings interprets such models after sharding; this is about the code that they become. By hand: check_random.py --seeds 1-100, with --keep DIR.
+test/shardings interprets such models after sharding; this is about the code that they become. By hand: check_random_cuts.py --seeds 1-100, with --keep DIR.
 """
 import argparse
 import collections
