@@ -13,6 +13,7 @@
 #include "ppopt/Driver/Compile.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -63,8 +64,9 @@ llvm::Expected<KernelModule::Native> KernelModule::emitNative(StringRef gpu) {
         (gpus.empty() ? "; compile the kernels with --target cuda" : ""));
   native.machine.gpu = gpu.str();
   PassManager passes(context.get());
+  passes.enableVerifier(false); // as ppopt, which verifies once, at the end
   (*target)->addNativePasses(passes, native.machine, createKeepKernelCode());
-  if (failed(passes.run(*native.module)))
+  if (failed(passes.run(*native.module)) || failed(verify(*native.module)))
     return messages.take("the kernels can't be emitted for their target");
   return native;
 }
