@@ -38,10 +38,16 @@ static std::string spellShape(Type type) {
   return text;
 }
 
-/// "4x16xf32, [{dp}, {tp}]" of what a rank has, if axes cut it.
+/// "4x16xf32, [{dp}, {tp}]" of what a rank has, if an axis of the model cuts
+/// it. That a rank has its rows of the batch goes without saying.
 static std::string spellPart(Type type, ShardingAttr sharding) {
   std::string text = spellShape(type);
-  if (!sharding || sharding.isWhole())
+  auto isOfModel = [](const DimCut &cut) {
+    return cut.axis != kMicrobatchAxis &&
+           ::ppopt::geometry::useOf(cut.axis.getValue()) ==
+               ::ppopt::geometry::AxisUse::Model;
+  };
+  if (!sharding || llvm::none_of(sharding.getCuts(), isOfModel))
     return text;
   std::string spelled;
   llvm::raw_string_ostream(spelled) << sharding;

@@ -51,7 +51,7 @@ ALLOWED = {
     "DivOp": {"OptimizerStep": MAKES},
     "SqrtOp": {"OptimizerStep": MAKES},
     "CastOp": {"MixPrecision": MAKES, "MakeGenerator": MAKES, "OptimizerStep": MAKES, "TaskBuilder": MAKES, "TaskCloner": MAKES,
-               "FormBuckets": SENT, "GatherParameters": SENT, "ScatterGradients": SENT, "ShardChecker": SENT,
+               "LowerModelReshards": SENT, "FormBuckets": SENT, "GatherParameters": SENT, "ScatterGradients": SENT, "ShardChecker": SENT,
                "Codegen": "as cheap as the read it would save"},
     "IotaOp": {"Codegen": "as cheap as the read it would save", "BatchPropagation": "its elements are the numbers of rows"},
     "ReduceOp": {"OptimizerStep": MAKES, "Codegen": "ends a sweep of a kernel"},
