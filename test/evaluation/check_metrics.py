@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The metrics of a model are numpy's over the same rows, whatever the program's batch, plan and launch: a mean, a ratio of sums, a mean of a hidden
-layer on the first place, and one of a matmul that the loss does not need. Training is not changed by them.
+layer on the first place, a sum of its parameters, and a mean of a matmul that the loss does not need. Training is not changed by them.
 """
 import json
 import os
@@ -48,7 +48,7 @@ def sums(values, data):
     picked, y = (h @ values["v"]).argmax(-1), data["y"]
     hits = 2 * np.sum((picked == 1) & (y == 1))
     return {"accuracy": (np.sum(picked == y), len(y)), "f1": (hits, np.sum(picked == 1) + np.sum(y == 1)), "activity": (np.abs(h).sum(), h.size),
-            "probe": ((h @ PROBE).__pow__(2).sum(), len(y) * PROBE.shape[1])}
+            "weights": (np.sum(values["u"] ** 2), 1), "probe": ((h @ PROBE).__pow__(2).sum(), len(y) * PROBE.shape[1])}
 
 
 def expected(values, data):
@@ -59,7 +59,7 @@ def expected(values, data):
 def model(batch, metrics=True):
     b, s = batch, "tensor<f64>"
     x, y, h, z, p = (f"tensor<{b}x{FEATURES}xf64>", f"tensor<{b}xi32>", f"tensor<{b}x{WIDTH}xf64>", f"tensor<{b}x{CLASSES}xf64>", f"tensor<{b}x3xf64>")
-    results = f', {s} {{pp.metric = "accuracy"}}, {s} {{pp.metric = "f1"}}, {s} {{pp.metric_count = "f1"}}, {s} {{pp.metric = "activity"}}, {s} {{pp.metric = "probe"}}'
+    results = f', {s} {{pp.metric = "accuracy"}}, {s} {{pp.metric = "f1"}}, {s} {{pp.metric_count = "f1"}}, {s} {{pp.metric = "activity"}}, {s} {{pp.metric = "weights"}}, {s} {{pp.metric = "probe"}}'
     return f"""func.func @classifier(%x: {x} {{pp.input = "x"}}, %y: {y} {{pp.input = "y"}}) -> ({s}{results if metrics else ""}) {{
   %u = pp.param "u" {{init = #pp.init<ones>}} : tensor<{FEATURES}x{WIDTH}xf64>
   %v = pp.param "v" {{init = #pp.init<ones>}} : tensor<{WIDTH}x{CLASSES}xf64>
@@ -91,11 +91,13 @@ def model(batch, metrics=True):
   %hits = pp.reduce sum %twice [0] : tensor<{b}xf64>
   %either = pp.add %picked, %is : tensor<{b}xf64>, tensor<{b}xf64>
   %all = pp.reduce sum %either [0] : tensor<{b}xf64>
+  %uu = pp.mul %u, %u : tensor<{FEATURES}x{WIDTH}xf64>, tensor<{FEATURES}x{WIDTH}xf64>
+  %weights = pp.reduce sum %uu [0, 1] : tensor<{FEATURES}x{WIDTH}xf64>
   %c = pp.constant dense<{PROBE.tolist()}> : tensor<{WIDTH}x3xf64>
   %seen = pp.matmul %h, %c : {h}, tensor<{WIDTH}x3xf64>
   %squares = pp.mul %seen, %seen : {p}, {p}
   %probe = pp.reduce mean %squares [0, 1] : {p}
-  return %loss{", %accuracy, %hits, %all, %activity, %probe" if metrics else ""} : {s}{(", " + s) * 5 if metrics else ""}
+  return %loss{", %accuracy, %hits, %all, %activity, %weights, %probe" if metrics else ""} : {s}{(", " + s) * 6 if metrics else ""}
 }}
 """
 
@@ -174,6 +176,8 @@ class Checks:
                 if "metrics" in record:
                     before = run(without, flags[:3], init=parameters(), inputs=inputs, steps=step, name="before").parameters if step else parameters()
                     compare(f"step {step + 1}", record["metrics"], expected(before, {k: v[4 * step:4 * step + 4] for k, v in inputs.items()}))
+        for ours, theirs in zip(with_metrics.program["places"], without.program["places"]):
+            assert ours["predicted"] == theirs["predicted"], (ours["predicted"], theirs["predicted"])
         described = checked([with_metrics.path, "--describe"]).stdout
         assert "metric       f1: a sum divided by a count" in described, described
 

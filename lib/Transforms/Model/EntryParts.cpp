@@ -96,9 +96,18 @@ bool EntryParts::makesLoss(StageParts &stage) {
 }
 
 StageParts &EntryParts::getStageOfResult(Value value) {
-  StageParts *stage =
-      value.getDefiningOp() ? getStageOf(value.getParentBlock()) : nullptr;
-  return stage ? *stage : stages.back();
+  SmallVector<Value> worklist{value};
+  StageParts *last = nullptr;
+  while (!worklist.empty()) {
+    Value source = throughPlace(worklist.pop_back_val());
+    Operation *op = source.getDefiningOp();
+    StageParts *stage = op ? getStageOf(op->getBlock()) : nullptr;
+    if (stage && (!last || stage->stage > last->stage))
+      last = stage;
+    if (op && !stage)
+      llvm::append_range(worklist, op->getOperands());
+  }
+  return last ? *last : stages.back();
 }
 
 SmallVector<Value> EntryParts::getResults(StageParts &stage) {

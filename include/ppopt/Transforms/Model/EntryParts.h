@@ -49,8 +49,9 @@ struct EntryParts {
   /// contains the loss, or if no region makes the loss (a constant, or a value
   /// scaled outside) and the stage is the last.
   bool makesLoss(StageParts &stage);
-  /// Returns the stage whose evaluation makes the loss or a metric: the last
-  /// one where no region makes it.
+  /// Returns the stage whose evaluation makes the loss or a metric: the region
+  /// that makes it or, if it is scaled outside of regions, what is scaled. It
+  /// is the last stage if none does.
   StageParts &getStageOfResult(Value value);
   /// Returns the loss and the metrics that an evaluation makes in the stage.
   SmallVector<Value> getResults(StageParts &stage);
