@@ -122,7 +122,8 @@ def check_mutations(programs):
     assert names == set(mutations.VERIFIER), names ^ set(mutations.VERIFIER)
     missing = names - {row[0] for row in [*MUTATED, *plans.MUTATED, *plans.RACES, *plans.STALE]}
     missing -= {"mask-left-out", "share-left-out"}  # check_evaluation.py
-    missing -= {"bias-in-each-part", "partial-gradient-scaled", "norm-counts-copies", "nested-cut-transposed"}  # check_tensor_parallel.py
+    missing -= {"bias-in-each-part", "partial-gradient-scaled", "norm-counts-copies", "nested-cut-transposed", "look-up-at-zero",
+                "look-up-not-masked", "scatter-at-zero"}  # check_tensor_parallel.py
     missing -= {row[0] for row in [*check_zero.MUTATED, *check_zero.POISONED]} | set(check_zero.ENDED)
     # which check_generation.py, faults/check_held_updates.py and check_zero.py have.
     missing -= {"position-off-by-one", "update-ignores-hold", "gather-not-on-place"}

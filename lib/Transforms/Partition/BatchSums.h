@@ -16,9 +16,9 @@ struct BatchSum {
   bool isCount;
 };
 
-/// The sums that the loss, the gradients and metrics depend on, and the counts of
-/// targets, which are checked even if nothing reads them. Sums of one value are
-/// one sum, whatever copies the value goes through.
+/// The sums that the loss, the gradients and metrics depend on, and the counts
+/// of targets, which are checked even if nothing reads them. Sums of one value
+/// are one sum, whatever copies the value goes through.
 class BatchSums {
 public:
   explicit BatchSums(EntryParts &parts);
