@@ -5,7 +5,6 @@ first stage, a sum of parameters, and inputs that are centred and scaled by thei
 """
 import json
 import os
-import re
 import sys
 import tempfile
 
@@ -14,11 +13,11 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE)]
 from support import safetensors_io  # noqa: E402
-from support.executable import checked, compile_model  # noqa: E402
 from support.mpirun import under_mpirun  # noqa: E402
 from support.mutations import tool_of  # noqa: E402
 from support.results import Harness  # noqa: E402
 
+from evaluations import compile_text, evaluate  # noqa: E402
 from samples import CLASSES, FEATURES, ROWS, TOKENS, VOCABULARY, WIDTH, parameters, rows  # noqa: E402
 
 with open(os.path.join(HERE, "Inputs", "torch_losses.json"), encoding="utf8") as file:
@@ -94,20 +93,12 @@ class Checks:
             safetensors_io.write(self.data[count], rows(count))
 
     def compile(self, name, text, flags, ppopt=None):
-        path = os.path.join(self.directory, re.sub(r"\W+", "-", name))
-        with open(path + ".mlir", "w", encoding="utf8") as file:
-            file.write(text)
-        return compile_model(ppopt or self.ppopt, path + ".mlir", path, ["--threads", "1", *flags])
+        return compile_text(ppopt or self.ppopt, self.directory, name, text, flags)
 
     def evaluate(self, program, count, flags=(), launch=()):
         """(the loss, the event, the output) of an evaluation of the initial parameters."""
-        log = program.path + ".jsonl"
-        if os.path.exists(log):
-            os.remove(log)
-        done = checked([*launch, program.path, "--init", self.init, "--steps", "0", "--eval-inputs", self.data[count], "--log", log, *flags])
-        with open(log, encoding="utf8") as file:
-            [event] = [e for e in map(json.loads, file) if e["event"] == "eval"]
-        return float.fromhex(event["loss_hex"]), event, done.stdout
+        event, text = evaluate(program, self.init, self.data[count], flags, launch)
+        return float.fromhex(event["loss_hex"]), event, text
 
     def compare(self, program, count, flags=(), launch=()):
         loss, event, _ = self.evaluate(program, count, ["--eval-batches", "all", *flags], launch)
@@ -145,14 +136,12 @@ class Checks:
         """Rows that meet are evaluated by whole batches, and the output says why."""
         program = self.compile("mixing", MIXING, [])
         x = np.random.default_rng(1).normal(size=(11, 3)) * 0.3
-        path, init, log = (program.path + end for end in (".x", ".init", ".log"))
+        path, init = (program.path + end for end in (".x", ".init"))
         safetensors_io.write(path, {"x": x})
         safetensors_io.write(init, {"w": np.eye(3)})
-        done = checked([program.path, "--init", init, "--steps", "0", "--eval-inputs", path, "--log", log])
-        with open(log, encoding="utf8") as file:
-            [event] = [e for e in map(json.loads, file) if e["event"] == "eval"]
+        event, text = evaluate(program, init, path)
         assert event["samples"] == 8, event
-        assert "'pp.matmul' op can't be split over the batch" in done.stdout and "mixing.mlir:4" in done.stdout, done.stdout
+        assert "'pp.matmul' op can't be split over the batch" in text and "mixing.mlir:4" in text, text
         # The samples are spaced evenly: 8 of 11.
         spaced = x[[i * 11 // 8 for i in range(8)]]
         expected = np.mean([np.exp(spaced[i:i + 4] @ spaced[i:i + 4].T).mean() for i in (0, 4)])

@@ -2,9 +2,7 @@
 """The metrics of a model are numpy's over the same rows, whatever the program's batch, plan and launch: a mean, a ratio of sums, a mean of a hidden
 layer on the first place, a sum of its parameters, and a mean of a matmul that the loss does not need. Training is not changed by them.
 """
-import json
 import os
-import re
 import sys
 import tempfile
 
@@ -13,10 +11,12 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE)]
 from support import safetensors_io  # noqa: E402
-from support.executable import checked, compile_model, run  # noqa: E402
+from support.executable import checked, run  # noqa: E402
 from support.mpirun import under_mpirun  # noqa: E402
 from support.mutations import tool_of  # noqa: E402
 from support.results import Harness  # noqa: E402
+
+from evaluations import compile_text, evaluate  # noqa: E402
 
 FEATURES, WIDTH, CLASSES, ROWS = 7, 6, 5, 21
 PROBE = np.round(np.sin(np.arange(WIDTH * 3)).reshape(WIDTH, 3), 3)
@@ -134,21 +134,14 @@ class Checks:
         safetensors_io.write(self.init, parameters())
 
     def compile(self, name, text, flags, ppopt=None):
-        path = os.path.join(self.directory, re.sub(r"\W+", "-", name))
-        with open(path + ".mlir", "w", encoding="utf8") as file:
-            file.write(text)
-        return compile_model(ppopt or self.ppopt, path + ".mlir", path, ["--threads", "1", *flags])
+        return compile_text(ppopt or self.ppopt, self.directory, name, text, flags)
 
     def evaluate(self, program, data, init, flags=(), launch=()):
         """(the metrics, the output) of an evaluation of all rows."""
-        log, path = program.path + ".jsonl", program.path + ".rows"
-        if os.path.exists(log):
-            os.remove(log)
+        path = program.path + ".rows"
         safetensors_io.write(path, data)
-        done = checked([*launch, program.path, "--init", init, "--steps", "0", "--eval-inputs", path, "--eval-batches", "all", "--log", log, *flags])
-        with open(log, encoding="utf8") as file:
-            [event] = [e for e in map(json.loads, file) if e["event"] == "eval"]
-        return event["metrics"], done.stdout
+        event, text = evaluate(program, init, path, ["--eval-batches", "all", *flags], launch)
+        return event["metrics"], text
 
     def plan(self, name, batch):
         program = self.compile(f"{name}-{batch}", model(8), ["--batch", str(batch), *PLANS[name]])
