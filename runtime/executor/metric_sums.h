@@ -5,6 +5,7 @@
 
 #include "program/program.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -20,13 +21,13 @@ struct MetricSums {
   /// over the parts, not their sum.
   void add(const MetricSums &part, const std::vector<schema::Metric> &metrics,
            bool isMean) {
-    bool isFirst = values.empty();
     values.resize(part.values.size());
     counts.resize(part.counts.size());
     for (size_t i = 0; i < part.values.size(); ++i) {
       values[i] += part.values[i];
-      if (isFirst || isMean || metrics[i].isRatio)
-        counts[i] += part.counts[i];
+      counts[i] = isMean || metrics[i].isRatio
+                      ? counts[i] + part.counts[i]
+                      : std::max(counts[i], part.counts[i]);
     }
   }
 
