@@ -109,6 +109,11 @@ StepCopy CopyFinder::describe(CopyOp copy) const {
   if (auto call = result ? dyn_cast<CallOp>(result.getOwner()) : CallOp()) {
     TaskOp task = getTask(call);
     found.fromStage = task.getStage();
+    // In phase kernels, results have become arguments.
+    SmallVector<unsigned> results = task.getValueResults();
+    if (result.getResultNumber() < results.size())
+      found.sharding = task.getResultAttrOfType<ShardingAttr>(
+          results[result.getResultNumber()], kShardingAttr);
     const char *of = task.getKind() == TaskKind::Forward      ? ".v"
                      : task.getKind() == TaskKind::Evaluation ? ".e"
                                                               : ".g";

@@ -57,25 +57,6 @@ static std::string spellPart(Type type, ShardingAttr sharding) {
   return text + ", " + cuts.str();
 }
 
-/// Returns how axes cut what each copy of a microbatch brings, by id; null if
-/// none does.
-static DenseMap<int64_t, ShardingAttr> findCopiedShardings(ModuleOp module) {
-  DenseMap<int64_t, ShardingAttr> shardings;
-  StepOp step = findStep(module);
-  if (!step)
-    return shardings;
-  for (auto copy : step.getMicrobatch().getOps<CopyOp>()) {
-    Value made = copy;
-    while (auto before = made.getDefiningOp<CopyOp>())
-      made = before.getX();
-    auto call = made.getDefiningOp<CallOp>();
-    auto task = module.lookupSymbol<TaskOp>(call.getTask());
-    shardings[copy.getId()] = task.getResultAttrOfType<ShardingAttr>(
-        cast<OpResult>(made).getResultNumber(), kShardingAttr);
-  }
-  return shardings;
-}
-
 /// Adds what a stage's forward reads, also for evaluation's loss and for frozen
 /// stages. Training and evaluation may read the same.
 static void addForward(TaskOp task, StageReport &stage) {
@@ -134,7 +115,6 @@ describeStages(ModuleOp module, const StepCopies &copies, size_t count) {
   for (auto task : module.getOps<TaskOp>())
     if (task.getKind() == TaskKind::Forward || task.getKind() == TaskKind::Loss)
       addForward(task, stages[task.getStage()]);
-  DenseMap<int64_t, ShardingAttr> shardings = findCopiedShardings(module);
   for (const auto &[id, copy] : copies) {
     if (copy.isOfStep() || !copy.isInTraining)
       continue;
@@ -143,7 +123,7 @@ describeStages(ModuleOp module, const StepCopies &copies, size_t count) {
     Boundary boundary;
     boundary.name = copy.getName();
     boundary.isGradient = copy.gradientOf.has_value();
-    boundary.type = spellPart(copy.type, shardings.lookup(id));
+    boundary.type = spellPart(copy.type, copy.sharding);
     boundary.bytes = getBytes(copy.type);
     boundary.requiresGrad = copy.requiresGrad;
     boundary.peer = to;

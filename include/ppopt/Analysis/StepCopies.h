@@ -24,6 +24,8 @@ struct StepCopy {
   std::string value;         ///< for people: "s0.v1", or the bucket
   BucketOp bucket;           ///< null if a task makes the value
   bool isInTraining = false, isInEvaluation = false;
+  /// How axes cut the value, before phase `kernels`; null if none does.
+  ShardingAttr sharding;
 
   /// Whether it is made once per step.
   bool isOfStep() const { return static_cast<bool>(bucket); }
