@@ -144,7 +144,7 @@ DriverResult api_deviceGetUuid(Uuid *uuid, DeviceNumber device) {
     const FakeGpu &gpu = gpuAt(machine, device);
     *uuid = gpu.uuid;
     pid_t process = getpid();
-    if (machine.isPlanted(Plant::Kind::ownUuid, gpu.number + 1))
+    if (machine.isPlanted(Plant::Kind::ownUuid, 1, gpu.number))
       std::memcpy(uuid->bytes, &process, sizeof process);
   });
 }

@@ -128,11 +128,11 @@ int Machine::call(const char *symbol, const std::function<void()> &body) {
   return 0;
 }
 
-bool Machine::isPlanted(Plant::Kind kind, int64_t number) const {
-  return std::any_of(settings.plants.begin(), settings.plants.end(),
-                     [&](const Plant &plant) {
-                       return plant.kind == kind && plant.number == number;
-                     });
+bool Machine::isPlanted(Plant::Kind kind, int64_t number, int gpu) const {
+  return std::any_of(
+      settings.plants.begin(), settings.plants.end(), [&](const Plant &plant) {
+        return plant.kind == kind && plant.number == number && plant.gpu == gpu;
+      });
 }
 
 bool Machine::isDropped(Plant::Kind kind, const char *symbol) {
@@ -140,11 +140,11 @@ bool Machine::isDropped(Plant::Kind kind, const char *symbol) {
 }
 
 bool Machine::isDropped(const std::string &kernel, const FakeGpu &gpu) const {
-  return std::any_of(
-      settings.plants.begin(), settings.plants.end(), [&](const Plant &plant) {
-        return plant.kind == Plant::Kind::dropLaunch &&
-               plant.symbol == kernel && plant.number == gpu.number + 1;
-      });
+  return std::any_of(settings.plants.begin(), settings.plants.end(),
+                     [&](const Plant &plant) {
+                       return plant.kind == Plant::Kind::dropLaunch &&
+                              plant.symbol == kernel && plant.gpu == gpu.number;
+                     });
 }
 
 void Machine::deliver(const std::function<void()> &body) {

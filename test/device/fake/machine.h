@@ -49,6 +49,8 @@ struct FakeGpu {
   std::string uuidText;
   FakeContext *context = nullptr; ///< its primary context, if it is retained
   int retained = 0;
+  /// Calls of NCCL outside of groups, and groups with calls.
+  int64_t ncclCalls = 0;
 };
 
 /// The primary context of a GPU. Those that are released stay, without memory.
@@ -231,8 +233,9 @@ public:
   /// Says what each stream waits for.
   std::string describePending() const;
 
-  /// Returns whether a plant is for the call with that number.
-  bool isPlanted(Plant::Kind kind, int64_t number) const;
+  /// Returns whether a plant is for the call with that number, counted for a
+  /// GPU or, without one, for all.
+  bool isPlanted(Plant::Kind kind, int64_t number, int gpu = -1) const;
   /// Returns whether a call is to be ignored.
   bool isDropped(Plant::Kind kind, const char *symbol);
   /// Returns whether launches of a kernel are to be ignored.

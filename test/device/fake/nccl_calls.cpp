@@ -100,7 +100,9 @@ void flush(std::vector<GroupedCall> calls) {
     return;
   Nccl &nccl = Nccl::get();
   checkGroup(calls);
-  if (Machine::get().isPlanted(Plant::Kind::swapNccl, ++nccl.launches)) {
+  FakeGpu &gpu = *calls.front().communicator.member().local->context->gpu;
+  if (Machine::get().isPlanted(Plant::Kind::swapNccl, ++gpu.ncclCalls,
+                               gpu.number)) {
     heldBack = std::move(calls);
     nccl.holdsBack = true;
     return;

@@ -55,7 +55,6 @@ public:
   static Nccl &get();
 
   std::string lastError;
-  int64_t launches = 0;   ///< calls outside of groups, and groups with calls
   bool holdsBack = false; ///< a plant lets calls of a thread wait for the next
 
   FakeCommunicator &at(Communicator handle);

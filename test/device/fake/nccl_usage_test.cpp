@@ -285,7 +285,9 @@ TEST(NcclUsage, PlantedSwap) {
   Variables variables = machine(2, 1, "connect=early");
   EXPECT_EQ(runRanks(Launch::threads, variables, 2, program).errors, "");
   for (int number = 1; number <= 4; ++number) {
-    variables["PPOPT_FAKE_CUDA_PLANT"] = fmt::format("swap-nccl:{}", number);
+    int gpu = number % 2;
+    variables["PPOPT_FAKE_CUDA_PLANT"] =
+        fmt::format("swap-nccl:{}:{}", gpu, number);
     Outcome outcome = runRanks(Launch::threads, variables, 2, program, false);
     EXPECT_TRUE(std::regex_search(
         outcome.errors,
@@ -298,7 +300,7 @@ TEST(NcclUsage, PlantedSwap) {
 
 TEST(NcclUsage, PlantedSwapOfTheLastCall) {
   Variables variables = machine(1);
-  variables["PPOPT_FAKE_CUDA_PLANT"] = "swap-nccl:1";
+  variables["PPOPT_FAKE_CUDA_PLANT"] = "swap-nccl:0:1";
   Outcome outcome = runRanks(Launch::threads, variables, 1, [](Rank &rank) {
     rank.allReduce(rank.put(std::vector<int>(4, 1)), 4, rank.communicator,
                    rank.stream);

@@ -141,24 +141,30 @@ Plant readPlant(std::string_view text) {
     plant.kind = Kind::loneAborts;
     plant.number = 1;
     isKnown = true;
+  } else if (parts.size() == 2 && parts[0] == "own-uuid") {
+    plant.kind = Kind::ownUuid;
+    plant.number = 1;
+    isKnown = parse(parts[1], plant.gpu) && plant.gpu >= 0;
   } else if (parts.size() == 2) {
     for (auto [word, kind] : {std::pair{"drop-wait", Kind::dropWait},
                               {"drop-record", Kind::dropRecord},
-                              {"own-uuid", Kind::ownUuid},
                               {"drop-graph-destroy", Kind::dropGraphDestroy},
-                              {"swap-nccl", Kind::swapNccl},
                               {"host-read", Kind::hostRead}}) {
       if (parts[0] != word)
         continue;
       plant.kind = kind;
       isKnown = parse(parts[1], plant.number);
-      plant.number += kind == Kind::ownUuid; // GPUs are counted from 0
     }
+  } else if (parts.size() == 3 && parts[0] == "swap-nccl") {
+    plant.kind = Kind::swapNccl;
+    isKnown = parse(parts[1], plant.gpu) && plant.gpu >= 0 &&
+              parse(parts[2], plant.number);
   } else if (parts.size() == 3) {
     plant.kind = Kind::dropLaunch;
     plant.symbol = parts[1];
-    isKnown = parts[0] == "drop-launch" && parse(parts[2], plant.number);
-    ++plant.number;
+    plant.number = 1;
+    isKnown = parts[0] == "drop-launch" && parse(parts[2], plant.gpu) &&
+              plant.gpu >= 0;
   } else if (parts.size() == 4) {
     plant.symbol = parts[1];
     isKnown = parts[0] == "fail" && parse(parts[2], plant.number) &&
@@ -167,9 +173,9 @@ Plant readPlant(std::string_view text) {
   if (!isKnown || plant.number < 1)
     throw std::runtime_error(fmt::format(
         "PPOPT_FAKE_CUDA_PLANT: '{}' is not drop-wait:N, drop-record:N, "
-        "drop-graph-destroy:N, swap-nccl:N, host-read:N or fail:SYMBOL:N:CODE "
-        "with N counted from 1, own-uuid:GPU, drop-launch:KERNEL:GPU, or "
-        "lone-aborts",
+        "drop-graph-destroy:N, swap-nccl:GPU:N, host-read:N or "
+        "fail:SYMBOL:N:CODE with N counted from 1, own-uuid:GPU, "
+        "drop-launch:KERNEL:GPU, or lone-aborts",
         text));
   return plant;
 }

@@ -38,7 +38,8 @@ struct Plant {
     fail
   };
   Kind kind = Kind::fail;
-  int64_t number = 0; ///< of the call, or group of calls, or of the GPU, from 1
+  int64_t number = 0; ///< of the call, or group of calls, from 1
+  int gpu = -1;       ///< -1: of any
   std::string symbol; ///< of a call that fails; of a kernel
   int code = 0;       ///< which the call returns
 };
