@@ -29,6 +29,8 @@ int64_t lengthOf(List list, const Scope &scope) {
     return int64_t(program.counts.size());
   case List::metrics:
     return int64_t(program.metrics.size());
+  case List::outputs:
+    return int64_t(program.outputs.size());
   case List::checks:
     return int64_t(program.checks.size());
   case List::transfers:

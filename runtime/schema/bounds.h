@@ -26,6 +26,7 @@ enum class List {
   parameters,
   counts,
   metrics,
+  outputs,
   checks,
   transfers,
   tasks,

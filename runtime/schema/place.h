@@ -100,6 +100,22 @@ struct PlaceInput {
   }
 };
 
+struct PlaceOutput {
+  static constexpr const char *title = "Output of a place";
+  int64_t output = 0; ///< index of Program::outputs
+  Address address;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("output", self.output, "index of the program's `outputs`",
+      indexOf(List::outputs));
+    f("offset", self.address,
+      "of one rank's rows, after the last action of an evaluation",
+      [&](const auto &program) {
+        return memory(program.outputs[self.output].bytesOf(program.plan));
+      });
+  }
+};
+
 struct OptimizerState {
   static constexpr const char *title = "Optimizer state";
   std::string name;
@@ -308,6 +324,7 @@ struct Place {
   std::vector<PlaceCount> counts;   ///< one per entry of Program::counts
   std::vector<PlaceMetric> metrics; ///< one per entry of Program::metrics
   std::vector<PlaceCheck> checks;
+  std::vector<PlaceOutput> outputs; ///< those that the place makes
   std::vector<PlaceInput> inputs;
   std::vector<PlaceParameter> parameters;
   std::vector<Action> actions, evalActions;
@@ -353,6 +370,8 @@ struct Place {
     f("metrics", self.metrics, "one per metric of the program, in their order",
       asLongAs(List::metrics));
     f("checks", self.checks, "those of the place's tasks");
+    f.optional("outputs", self.outputs,
+               "those that the place makes, in a program that predicts");
     f("inputs", self.inputs, "those that the place reads");
     f("parameters", self.parameters, "those that the place holds");
     f("actions", self.actions, "a step, in order; empty if there is a `local`");

@@ -94,6 +94,7 @@ struct Program {
   ElementType lossType = ElementType::f32; ///< f32 or f64
   std::vector<Count> counts;
   std::vector<Metric> metrics;
+  std::vector<Output> outputs; ///< in a program that predicts
   std::vector<IdRange> checks; ///< ranges of ids that tasks compute
   std::vector<Transfer> transfers;
   std::vector<Matmul> matmuls;
@@ -145,7 +146,10 @@ struct Program {
       "targets). They are global after the prologue's all-reduce, on every "
       "rank. If one is zero, the step updates nothing on any rank, and the "
       "runtime says so with its name and source");
-    f("metrics", self.metrics, "the model's results besides its loss");
+    f("metrics", self.metrics, "the model's scalar results besides its loss");
+    f.optional("outputs", self.outputs,
+               "the model's results that have the batch's rows, in the "
+               "document of the program that predicts");
     f("checks", self.checks,
       "of ids that tasks compute. A task writes the first id that is out of "
       "range, and adds NaN to the loss");
@@ -175,6 +179,7 @@ struct Program {
 // Why the fields of a struct do not fit together; empty if they do.
 std::string whyUnfit(const Plan &plan);
 std::string whyUnfit(const Input &input);
+std::string whyUnfit(const Output &output);
 std::string whyUnfit(const Parameter &parameter);
 template <typename T> std::string whyUnfit(const T &) { return ""; }
 

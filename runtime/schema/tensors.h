@@ -49,6 +49,29 @@ struct IndexedPart {
   }
 };
 
+/// A tensor that a program that predicts makes for each row of the batch.
+struct Output {
+  static constexpr const char *title = "Output";
+  std::string name;
+  std::vector<int64_t> shape; ///< of the global batch
+  ElementType type = ElementType::f32;
+
+  /// Returns the bytes of one row.
+  int64_t bytesPerRow() const {
+    return elementCount(shape) / shape.front() * byteSize(type);
+  }
+  /// Returns the bytes of the rows of one rank.
+  template <typename P> int64_t bytesOf(const P &plan) const {
+    return times(plan.rowsOfPart(), bytesPerRow());
+  }
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("name", self.name, "its name");
+    f("shape", self.shape, "that of the global batch", sizes(1));
+    f("type", self.type, "of its elements");
+  }
+};
+
 struct Input {
   static constexpr const char *title = "Input";
   std::string name;

@@ -31,6 +31,10 @@ std::string whyUnfit(const Input &input) {
   return "";
 }
 
+std::string whyUnfit(const Output &output) {
+  return output.shape.empty() ? "there is no batch among its dimensions" : "";
+}
+
 std::string whyUnfit(const Parameter &parameter) {
   const std::vector<int64_t> &shape = parameter.shape;
   const std::optional<ParameterTile> &tile = parameter.tile;
