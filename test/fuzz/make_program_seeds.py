@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make_program_seeds.py [--ppopt PPOPT]: writes seeds/program/{one,dp,pp,local,shards,owners,short,cut,tasks,metrics}.json, the documents of real programs.
+"""make_program_seeds.py [--ppopt PPOPT]: writes seeds/program/{one,dp,pp,local,shards,owners,short,cut,tasks,metrics,outputs}.json, the documents of real programs.
 
 Run it when the document changes. cut.json is dp.json with a parameter of which each rank has a part, tasks.json with a task that has collectives. The CPU is
 named, so that the files do not depend on the machine. number-overflow.json is written by hand.
@@ -69,6 +69,14 @@ def measure(document):
     return document
 
 
+def predict(document):
+    """An output, which lies where the first input does."""
+    place = document["places"][0]
+    document["outputs"] = [{"name": "h", "shape": document["inputs"][0]["shape"], "type": document["inputs"][0]["type"]}]
+    place["outputs"] = [{"output": 0, "offset": place["inputs"][0]["offset"]}]
+    return document
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ppopt", default=str(HERE.parent.parent / "build" / "release" / "bin" / "ppopt"))
@@ -78,6 +86,7 @@ def main():
     documents["short"] = shorten(json.loads(json.dumps(documents["dp"])))
     documents["cut"] = cut(json.loads(json.dumps(documents["dp"])))
     documents["metrics"] = measure(json.loads(json.dumps(documents["dp"])))
+    documents["outputs"] = predict(json.loads(json.dumps(documents["dp"])))
     documents["tasks"] = collect(json.loads(json.dumps(documents["dp"])))
     for name, document in documents.items():
         (HERE / "seeds" / "program" / f"{name}.json").write_text(json.dumps(document, separators=(",", ":")))

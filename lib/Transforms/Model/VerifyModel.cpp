@@ -180,6 +180,9 @@ static LogicalResult verifyOps(func::FuncOp function) {
 
 /// Parameter files and the program's document use names as keys.
 static LogicalResult verifyName(Location loc, StringRef what, StringRef name) {
+  if (name.empty())
+    return emitError(loc) << "the name of this " << what
+                          << " is empty; give it one";
   if (name == "__metadata__")
     return emitError(loc) << "no " << what
                           << " can be named __metadata__: in safetensors files "

@@ -177,10 +177,11 @@ void StageBuilder::buildRegion(int stage, ArrayRef<Operation *> ops) {
     for (Value result : op->getResults())
       if (llvm::any_of(result.getUsers(), isOutside))
         yielded.push_back(result);
-  // The loss, if no op computes it.
+  // Results that no op computes. Those of other stages come from there.
   if (stage == getStage(ret))
     for (Value value : ret.getOperands())
-      if (!stageOf.contains(value.getDefiningOp()))
+      if (!stageOf.contains(value.getDefiningOp()) &&
+          !value.getDefiningOp<PlaceOp>())
         yielded.push_back(value);
   builder.setInsertionPoint(ret);
   auto place = PlaceOp::create(builder, ret->getParentOp()->getLoc(),

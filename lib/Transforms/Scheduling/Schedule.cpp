@@ -232,6 +232,15 @@ void PlaceBuilder::build(ArrayRef<Cell> row) {
   runOnce();
 }
 
+/// Returns whether tasks return outputs, of which some places may make none.
+static bool predicts(ModuleOp module) {
+  for (auto task : module.getOps<TaskOp>())
+    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
+      if (task.getResultRole(i).getKind() == RoleKind::Output)
+        return true;
+  return false;
+}
+
 namespace {
 
 struct Schedule : pp::impl::ScheduleBase<Schedule> {
@@ -248,14 +257,18 @@ struct Schedule : pp::impl::ScheduleBase<Schedule> {
       return signalPassFailure();
     }
     ppopt::schedule::StageGraph graph = makeStageGraph(module, *plan);
-    FailureOr<ppopt::schedule::Table> table = makeTable(*plan, graph);
-    if (failed(table))
-      return signalPassFailure();
+    auto evaluation = makeEvaluation(graph, plan->getMicrobatches());
+    std::vector<std::vector<Cell>> training = evaluation;
+    if (!predicts(module)) {
+      FailureOr<ppopt::schedule::Table> table = makeTable(*plan, graph);
+      if (failed(table))
+        return signalPassFailure();
+      training = std::move(table->rows);
+    }
     StepIndex index(module);
-    auto evaluation = makeEvaluation(graph, table->microbatches);
     for (int64_t place = 0; place < graph.places; ++place) {
       PlaceBuilder(*plan, step, index, place, /*isEvaluation=*/false)
-          .build(table->rows[place]);
+          .build(training[place]);
       PlaceBuilder(*plan, step, index, place, /*isEvaluation=*/true)
           .build(evaluation[place]);
     }

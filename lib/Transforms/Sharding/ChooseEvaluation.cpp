@@ -19,6 +19,20 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 
+/// Returns an op that reads a complete sum over the rows, or null. A sum of
+/// inputs is complete before the first forward: evaluations have it.
+static Operation *findReaderOfSum(func::FuncOp entry,
+                                  const ShardingTable &table) {
+  Operation *reader = nullptr;
+  entry.getBody().walk([&](IterationSpaceOpInterface op) {
+    for (auto [operand, read] :
+         llvm::zip(op->getOperands(), table.of(op).reads))
+      if (table.of(operand).sums & ~read.sums)
+        reader = reader ? reader : op.getOperation();
+  });
+  return reader;
+}
+
 /// Returns why the rows can't be computed apart; an empty text if they can.
 static std::string whyNotByRows(func::FuncOp entry, int64_t rows) {
   if (rows == 1)
@@ -38,9 +52,14 @@ static std::string whyNotByRows(func::FuncOp entry, int64_t rows) {
   ShardingPropagation propagation(
       entry, ShardingAxes(getRowAxis(entry.getContext(), rows)));
   propagation.isTrial = true;
-  if (succeeded(propagation.run()) && !propagation.rowNumbers.empty())
+  if (failed(propagation.run()))
+    return why;
+  if (!propagation.rowNumbers.empty())
     explain(propagation.rowNumbers.front()->getLoc(),
             "it numbers the rows of a batch");
+  if (hasOutputs(entry))
+    if (Operation *reader = findReaderOfSum(entry, propagation.getTable()))
+      explain(reader->getLoc(), "it needs a sum over the rows");
   return why;
 }
 
