@@ -38,8 +38,8 @@ BufferAttr pp::getWholeBuffer(RoleAttr role) {
     return get(BufferKind::MetricCount, role.getName());
   case RoleKind::Cache:
     return get(BufferKind::Cache, role.getName());
-  case RoleKind::Logits:
-    return get(BufferKind::Logits);
+  case RoleKind::Output:
+    return get(BufferKind::Output, role.getName());
   case RoleKind::Param:
   case RoleKind::Grad:
   case RoleKind::Input:

@@ -93,15 +93,15 @@ static StringAttr getOtherFile(Location loc) {
                                                        : StringAttr();
 }
 
-/// The program that generates. It is compiled beside the other one: it has
-/// diagnostics of its own, and so a context.
-struct Compilation::Generator {
+/// A program that is compiled beside the one that trains: it has diagnostics of
+/// its own, and so a context.
+struct Compilation::Beside {
   /// The context works on the threads of `pool`.
-  explicit Generator(llvm::ThreadPoolInterface &pool)
+  explicit Beside(llvm::ThreadPoolInterface &pool)
       : context(makeRegistry(), MLIRContext::Threading::DISABLED) {
     context.setThreadPool(pool);
   }
-  ~Generator() { wait(); }
+  ~Beside() { wait(); }
 
   void wait() {
     if (thread.joinable())
@@ -110,7 +110,8 @@ struct Compilation::Generator {
 
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
-  int64_t arena = 0; ///< its bytes
+  std::string refused; ///< why it can't be compiled
+  int64_t arena = 0;   ///< its bytes
   llvm::thread thread;
 };
 
@@ -267,7 +268,7 @@ LogicalResult Compilation::advance(Phase phase, StringRef dumpFolder) {
       nameTable(*op, plan.tablePath);
   if (phase == Phase::Model)
     recordOrigin(*module, plan, hashModel(*module));
-  if (phase == Phase::Scheduled)
+  if (phase == Phase::Scheduled && plan.program == ProgramKind::Training)
     warnOfIdlePlaces(*module);
   if (phase == Phase::Kernels && plan.deviceMemory && cutsParameters(*module))
     cutArena = getFirstArena(*module);
@@ -302,46 +303,54 @@ static std::string describe(Diagnostic &found, StringRef source) {
   return text + ": " + found.str();
 }
 
-OwningOpRef<ModuleOp> Compilation::compileGenerator(MLIRContext &context,
-                                                    const PlanOptions &plan,
-                                                    StringRef hash,
-                                                    StringRef dumpFolder) {
-  std::string refused;
-  ScopedDiagnosticHandler silence(&context, [&](Diagnostic &found) {
-    if (refused.empty() && found.getSeverity() == DiagnosticSeverity::Error)
-      refused = describe(found, plan.source);
+void Compilation::runPhases(Beside &beside, const PlanOptions &plan,
+                            StringRef name, StringRef hash,
+                            StringRef dumpFolder) {
+  ScopedDiagnosticHandler silence(&beside.context, [&](Diagnostic &found) {
+    if (beside.refused.empty() &&
+        found.getSeverity() == DiagnosticSeverity::Error)
+      beside.refused = describe(found, plan.source);
     return success();
   });
-  PlanOptions of = plan.forGenerator();
   llvm::SourceMgr text;
   text.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(
                               sources.getMemoryBuffer(1)->getMemBufferRef()),
                           {});
-  OwningOpRef<ModuleOp> generator = parseModule(text, context, plan);
+  beside.module = parseModule(text, beside.context, plan);
   for (Phase phase : getPhases()) {
-    if (failed(runPhase(*generator, phase, of)))
-      return makeRefusedGeneration(&context, refused);
+    if (failed(runPhase(*beside.module, phase, plan)))
+      return;
     if (phase == Phase::Model)
-      recordOrigin(*generator, of, hash);
+      recordOrigin(*beside.module, plan, hash);
     if (phase == Phase::Kernels)
-      this->generator->arena = getFirstArena(*generator);
+      beside.arena = getFirstArena(*beside.module);
     if (!dumpFolder.empty())
-      (void)dump(*generator, phase, dumpFolder, "generator-");
+      (void)dump(*beside.module, phase, dumpFolder, (name + "-").str());
   }
-  return generator;
+  beside.refused.clear();
 }
 
-void Compilation::addGenerator(StringRef dumpFolder) {
+std::unique_ptr<Compilation::Beside>
+Compilation::compileBeside(PlanOptions plan, StringRef name,
+                           StringRef dumpFolder) {
+  auto beside = std::make_unique<Beside>(context.getThreadPool());
+  std::string hash = getOrigin(*module).hash.str();
+  beside->thread =
+      llvm::thread(std::optional<unsigned>(kStackBytes),
+                   [this, &beside = *beside, hash, plan = std::move(plan),
+                    name = name.str(), folder = dumpFolder.str()] {
+                     runPhases(beside, plan, name, hash, folder);
+                   });
+  return beside;
+}
+
+void Compilation::addPrograms(bool generates, StringRef dumpFolder) {
   if (failed(run(Phase::Model, dumpFolder)))
     return;
-  generator = std::make_unique<Generator>(context.getThreadPool());
-  std::string hash = getOrigin(*module).hash.str();
-  generator->thread =
-      llvm::thread(std::optional<unsigned>(kStackBytes),
-                   [this, hash, plan = plan, folder = dumpFolder.str()] {
-                     generator->module = compileGenerator(generator->context,
-                                                          plan, hash, folder);
-                   });
+  if (generates)
+    generator = compileBeside(plan.forGenerator(), "generator", dumpFolder);
+  if (hasOutputs(*findEntry(*module)))
+    predictor = compileBeside(plan.forPredictor(), "predictor", dumpFolder);
 }
 
 void Compilation::choosePlan(raw_ostream &notes) {
@@ -368,37 +377,49 @@ std::string Compilation::whyNotGathered() const {
          "--device-memory, by --init FOLDER/step-...";
 }
 
+LogicalResult Compilation::reject(const Twine &message) const {
+  llvm::errs() << "ppopt compile: error: " << message << "\n";
+  return failure();
+}
+
 LogicalResult Compilation::writeExecutable(StringRef path, StringRef folder) {
-  auto reject = [](const Twine &message) {
-    llvm::errs() << "ppopt compile: error: " << message << "\n";
-    return failure();
-  };
   std::string why = "the executable was compiled without the program that "
                     "generates: compile the model again, without "
                     "--no-generation";
   if (generator) {
     generator->wait();
-    why = whyNotGathered();
+    why = generator->refused.empty() ? whyNotGathered() : generator->refused;
   }
   OwningOpRef<ModuleOp> refused;
   if (!why.empty())
     refused = makeRefusedGeneration(&context, why);
-  ModuleOp generating = refused ? *refused : *generator->module;
+  SmallVector<NativeProgram> programs;
+  auto add = [&](ModuleOp module, StringRef name, ProgramKind kind) {
+    programs.push_back(
+        {module, (folder + "/" + name).str(), getProgramPrefix(kind).str()});
+  };
+  add(*module, "training", ProgramKind::Training);
+  add(refused ? *refused : *generator->module, "generation",
+      ProgramKind::Generation);
+  if (predictor) {
+    predictor->wait();
+    if (!predictor->refused.empty())
+      return reject("the program that predicts: " + predictor->refused);
+    add(*predictor->module, "prediction", ProgramKind::Prediction);
+  }
   std::string linked = (folder + "/linked").str();
-  if (failed(
-          findTarget(plan.target.name)
-              ->writeExecutable(
-                  {{*module, (folder + "/training").str(), ""},
-                   {generating, (folder + "/generation").str(), "generation."}},
-                  plan.target,
-                  setup.prefix.empty() ? getPrefix() : setup.prefix, linked)))
+  if (failed(findTarget(plan.target.name)
+                 ->writeExecutable(programs, plan.target,
+                                   setup.prefix.empty() ? getPrefix()
+                                                        : setup.prefix,
+                                   linked)))
     return failure();
   auto executable = llvm::MemoryBuffer::getFile(linked);
   if (std::error_code error = executable.getError())
     return reject("cannot read " + linked + ": " + error.message());
   std::string error =
       ppopt::writeWhole(path, (*executable)->getBuffer(), /*mode=*/0777);
-  return error.empty() ? success() : LogicalResult(reject(error));
+  return error.empty() ? success() : reject(error);
 }
 
 LogicalResult Compilation::dump(ModuleOp module, Phase phase, StringRef folder,

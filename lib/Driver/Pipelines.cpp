@@ -43,6 +43,7 @@ static void addGeneratorPasses(Phase phase, OpPassManager &manager,
   switch (phase) {
   case Phase::Placed:
     manager.addPass(createInlineCalls());
+    manager.addPass(createSelectResults());
     manager.addPass(
         createInsertPlan(makePlanOptions(options), options, options.table));
     manager.addPass(createDecomposeModel({/*means=*/true}));
@@ -60,7 +61,8 @@ static void addGeneratorPasses(Phase phase, OpPassManager &manager,
   }
 }
 
-/// Adds the passes of both programs, or of the training program.
+/// Adds the passes of the training program and of the one that predicts; in
+/// some phases the generating program shares them.
 static void addPasses(Phase phase, OpPassManager &manager,
                       const PlanOptions &options) {
   const Target &target = *findTarget(options.target.name);
@@ -69,9 +71,11 @@ static void addPasses(Phase phase, OpPassManager &manager,
     return;
   case Phase::Placed:
     manager.addPass(createInlineCalls());
-    if (options.batch || options.getTrainers() > 1)
-      manager.addPass(createResizeBatch(
-          {options.batch.value_or(0), options.getTrainers()}));
+    manager.addPass(
+        createSelectResults({options.program == ProgramKind::Prediction}));
+    if (int64_t parts = options.batchParts * options.getTrainers();
+        options.batch || parts > 1)
+      manager.addPass(createResizeBatch({options.batch.value_or(0), parts}));
     manager.addPass(
         createInsertPlan(makePlanOptions(options), options, options.table));
     manager.addPass(createAnnotateShardings({options.shard}));
@@ -161,7 +165,7 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
                             const PhaseExtension &extend) {
   bool isShared = phase == Phase::Model || phase == Phase::Kernels ||
                   phase == Phase::Native;
-  if (options.generates && !isShared)
+  if (options.program == ProgramKind::Generation && !isShared)
     addGeneratorPasses(phase, manager, options);
   else
     addPasses(phase, manager, options);

@@ -25,7 +25,7 @@ static constexpr int64_t kMostThreads = 1024;
 
 PlanOptions PlanOptions::forGenerator() const {
   PlanOptions plan;
-  plan.generates = true;
+  plan.program = ProgramKind::Generation;
 #define PLAN_KERNELS(FIELD, ...) plan.FIELD = FIELD;
 #include "schema/plan_options.def"
   plan.precision = precision;
@@ -35,6 +35,25 @@ PlanOptions PlanOptions::forGenerator() const {
   plan.thresholds = thresholds;
   plan.command = command;
   plan.source = source;
+  return plan;
+}
+
+PlanOptions PlanOptions::forPredictor() const {
+  PlanOptions plan = *this;
+  plan.program = ProgramKind::Prediction;
+  plan.batchParts = microbatches;
+  plan.microbatches = 1;
+  plan.schedule = "1f1b";
+  plan.table.reset();
+  plan.tablePath.clear();
+  plan.chunks.reset();
+  plan.stagePlaces.clear();
+  // Nothing learns.
+  plan.zero = 0;
+  plan.sync = Sync::step;
+  plan.bound = 0;
+  plan.tied = Tied::sum;
+  plan.recompute = Recompute::none;
   return plan;
 }
 

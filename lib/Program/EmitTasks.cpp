@@ -252,11 +252,13 @@ struct EmitTasks : pp::impl::EmitTasksBase<EmitTasks> {
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
       if (isa<PPDialect>(op.getDialect()))
         op.erase();
-    bool generates = program->generation.has_value();
-    emitProgramSymbols(module, generates,
-                       SmallVector<StringRef>(names.begin(), names.end()),
-                       text);
-    if (!generates)
+    ProgramKind kind = program->generation         ? ProgramKind::Generation
+                       : !program->outputs.empty() ? ProgramKind::Prediction
+                                                   : ProgramKind::Training;
+    emitProgramSymbols(
+        module, kind, SmallVector<StringRef>(names.begin(), names.end()), text);
+    // Programs share the buffers.
+    if (kind == ProgramKind::Training)
       emitBuffers(module);
     module->removeAttr(kBuffersAttr);
   }

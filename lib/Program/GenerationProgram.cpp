@@ -33,7 +33,7 @@ pp::describeGeneration(ModuleOp module, const ArenaLayout &layout) {
     for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
       RoleAttr role = task.getArgRole(i);
       Type type = task.getArgumentTypes()[i];
-      if (role.getKind() == RoleKind::Logits) {
+      if (role.getKind() == RoleKind::Output) {
         if (failed(find(getWholeBuffer(role), type, generation.logits)))
           return failure();
       } else if (role.getKind() == RoleKind::Cache) {

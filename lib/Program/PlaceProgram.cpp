@@ -33,6 +33,7 @@ private:
   LogicalResult addParameters();
   LogicalResult addCounts();
   LogicalResult addMetrics();
+  LogicalResult addOutputs();
   LogicalResult addChecks();
   LogicalResult addActions();
   LogicalResult addOwned(ArrayRef<ScheduleOp> schedules);
@@ -183,6 +184,20 @@ LogicalResult PlaceWriter::addMetrics() {
   return success();
 }
 
+/// Adds the outputs that the place's tasks make.
+LogicalResult PlaceWriter::addOutputs() {
+  for (auto [number, output] : llvm::enumerate(findOutputs(module))) {
+    TaskOp task = output.task;
+    if (task.getPlace() != contents.place)
+      continue;
+    schema::PlaceOutput &made = place.outputs.emplace_back();
+    made.output = static_cast<int64_t>(number);
+    if (failed(find(getWholeBuffer(output.role), task.getLoc(), made.address)))
+      return failure();
+  }
+  return success();
+}
+
 /// Adds the checks of the place's tasks; numbers index the program's list.
 LogicalResult PlaceWriter::addChecks() {
   int64_t number = 0;
@@ -241,8 +256,8 @@ FailureOr<schema::Place> PlaceWriter::write() {
   place.place = contents.place;
   addArena();
   if (failed(addScalars()) || failed(addCounts()) || failed(addMetrics()) ||
-      failed(addChecks()) || failed(addInputs()) || failed(addParameters()) ||
-      failed(addActions()))
+      failed(addOutputs()) || failed(addChecks()) || failed(addInputs()) ||
+      failed(addParameters()) || failed(addActions()))
     return failure();
   place.predicted = predictCounts(plan, contents, index);
   return std::move(place);

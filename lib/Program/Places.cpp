@@ -72,6 +72,18 @@ llvm::MapVector<RoleAttr, ShapedType> pp::findScalars(ModuleOp module) {
   return scalars;
 }
 
+SmallVector<TaskOutput> pp::findOutputs(ModuleOp module) {
+  SmallVector<TaskOutput> outputs;
+  for (auto task : module.getOps<TaskOp>())
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
+      if (RoleAttr role = task.getArgRole(i);
+          role.getKind() == RoleKind::Output &&
+          task.getKind() == TaskKind::Evaluation)
+        outputs.push_back(
+            {task, role, cast<ShapedType>(task.getArgumentTypes()[i])});
+  return outputs;
+}
+
 int64_t pp::getScratchBytes(StartOp start, PlanOp plan,
                             const CollectiveOperand &operand) {
   if (plan.getLaunch() == Launch::local)

@@ -55,7 +55,7 @@ private:
   void addScalars();
   void addParameters();
   void addInputs();
-  void addGeneration();
+  void addOutputs();
   void addActivations();
   void addOwned();
   LogicalResult addScratch();
@@ -84,19 +84,20 @@ void ArenaPlanner::addScalars() {
     add(getWholeBuffer(role));
 }
 
-/// Adds what a generating program keeps from position to position, and its
-/// output. Its loss, which the document requires, stays zero.
-void ArenaPlanner::addGeneration() {
+/// Adds outputs, and what a generating program keeps from position to position.
+/// The loss of that, which the document requires, stays zero.
+void ArenaPlanner::addOutputs() {
   for (TaskOp task : place.tasks)
     for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
       RoleAttr role = task.getArgRole(i);
-      if (role.getKind() == RoleKind::Cache) {
+      if (role.getKind() == RoleKind::Cache ||
+          role.getKind() == RoleKind::Output)
         add(getWholeBuffer(role));
-      } else if (role.getKind() == RoleKind::Logits) {
-        add(getWholeBuffer(role));
-        add(get(BufferKind::Loss), sizeof(double));
-      }
     }
+  if (llvm::none_of(shared.scalars, [](auto &scalar) {
+        return scalar.first.getKind() == RoleKind::Loss;
+      }))
+    add(get(BufferKind::Loss), sizeof(double));
 }
 
 void ArenaPlanner::addParameters() {
@@ -237,7 +238,7 @@ LogicalResult ArenaPlanner::run() {
   addScalars();
   addParameters();
   addInputs();
-  addGeneration();
+  addOutputs();
   addActivations();
   addOwned();
   return addScratch();

@@ -51,6 +51,7 @@ private:
   void addBuffers();
   void addScalars();
   void addMetrics();
+  void addOutputs();
   void addTransfers();
   void addMatmuls();
   void addKernels();
@@ -269,6 +270,17 @@ void ProgramWriter::addScalars() {
     }
 }
 
+/// Adds the outputs of a program that predicts, with their global shapes.
+void ProgramWriter::addOutputs() {
+  for (const TaskOutput &made : findOutputs(module)) {
+    schema::Output &output = program.outputs.emplace_back();
+    output.name = made.role.getName().str();
+    output.shape = toVector(made.type.getShape());
+    output.shape[0] = plan.getBatch();
+    output.type = getSchemaType(made.type);
+  }
+}
+
 /// Adds the metrics, in the order of the tasks that make them.
 void ProgramWriter::addMetrics() {
   llvm::StringSet<> counted;
@@ -409,6 +421,7 @@ FailureOr<schema::Program> ProgramWriter::write() {
   addBuffers();
   addScalars();
   addMetrics();
+  addOutputs();
   addTransfers();
   addMatmuls();
   addKernels();

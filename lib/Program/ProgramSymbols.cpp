@@ -13,9 +13,6 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-static constexpr StringRef kTrainingJson = "ppopt_program_json";
-static constexpr StringRef kGenerationJson = "ppopt_generation_json";
-
 /// Emits the addresses of the tasks' functions.
 static void emitTaskTable(ModuleOp module, StringRef name,
                           ArrayRef<StringRef> tasks) {
@@ -54,14 +51,28 @@ static void emitBytes(ModuleOp module, StringRef name, StringRef bytes) {
   emitNumber(module, name + "_size", bytes.size());
 }
 
-void pp::emitProgramSymbols(ModuleOp module, bool generates,
+StringRef pp::getProgramPrefix(ProgramKind kind) {
+  switch (kind) {
+  case ProgramKind::Training:
+    return "";
+  case ProgramKind::Generation:
+    return "generation.";
+  case ProgramKind::Prediction:
+    return "prediction.";
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+void pp::emitProgramSymbols(ModuleOp module, ProgramKind kind,
                             ArrayRef<StringRef> tasks, StringRef json) {
-  emitTaskTable(module, generates ? "ppopt_generation_tasks" : "ppopt_tasks",
-                tasks);
-  emitBytes(module, generates ? kGenerationJson : kTrainingJson, json);
-  emitNumber(module,
-             generates ? "ppopt_generation_checksum" : "ppopt_program_checksum",
-             llvm::xxh3_64bits(json));
+  std::string name = "ppopt";
+  if (kind != ProgramKind::Training)
+    name += "_" + getProgramPrefix(kind).drop_back().str();
+  std::string document =
+      kind == ProgramKind::Training ? name + "_program" : name;
+  emitTaskTable(module, name + "_tasks", tasks);
+  emitBytes(module, document + "_json", json);
+  emitNumber(module, document + "_checksum", llvm::xxh3_64bits(json));
 }
 
 void pp::emitBuffers(ModuleOp module) {
@@ -78,7 +89,7 @@ OwningOpRef<ModuleOp> pp::makeRefusedGeneration(MLIRContext *context,
   context->getOrLoadDialect<LLVM::LLVMDialect>();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(context));
   emitProgramSymbols(
-      *module, /*generates=*/true, {},
+      *module, ProgramKind::Generation, {},
       schema::writeRefusedGeneration(PPOPT_ABI_VERSION, reason.str()));
   return module;
 }

@@ -3,14 +3,15 @@
 #ifndef PPOPT_LIB_PROGRAM_PROGRAMSYMBOLS_H
 #define PPOPT_LIB_PROGRAM_PROGRAMSYMBOLS_H
 
+#include "ppopt/Program/Program.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::pp {
 
 /// Appends the table of a program's tasks, which are functions of the module,
-/// and its document (runtime.h). An executable has two programs: the one that
-/// trains and the one that generates.
-void emitProgramSymbols(ModuleOp module, bool generates,
+/// and its document (runtime.h).
+void emitProgramSymbols(ModuleOp module, ProgramKind kind,
                         ArrayRef<StringRef> tasks, StringRef json);
 
 /// Appends the bytes of the module's persistent buffers, if it has any, in the

@@ -23,7 +23,7 @@
 // CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>) {
 pp.task forward stage 0 @generate(%x: tensor<1x9x1x20xf32> {pp.role = #pp.role<input, "x">}, %at: tensor<1xi64> {pp.role = #pp.role<input, "position">},
     %k: tensor<1x3x9000x20xf32> {pp.role = #pp.role<cache, "cache0">}, %v: tensor<1x3x9000x20xf32> {pp.role = #pp.role<cache, "cache1">})
-    -> (tensor<1x3x1x20xf32> {pp.role = #pp.role<logits, "logits">}, tensor<1x3x9000x20xf32> {pp.role = #pp.role<cache, "cache0">},
+    -> (tensor<1x3x1x20xf32> {pp.role = #pp.role<output, "logits">}, tensor<1x3x9000x20xf32> {pp.role = #pp.role<cache, "cache0">},
         tensor<1x3x9000x20xf32> {pp.role = #pp.role<cache, "cache1">}) {
   %0 = pp.slice %x [0, 0, 0, 0] : tensor<1x9x1x20xf32> to tensor<1x3x1x20xf32>
   %1 = pp.slice %x [0, 3, 0, 0] : tensor<1x9x1x20xf32> to tensor<1x3x1x20xf32>

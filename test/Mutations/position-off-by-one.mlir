@@ -10,7 +10,7 @@
 // CHECK: %[[MIN:.*]] = pp.minimum %[[NEXT]], %[[LAST]]
 // CHECK: pp.embedding %{{.*}}, %[[MIN]]
 func.func @m(%token: tensor<1x1xi32> {pp.range = 7 : i64, pp.role = #pp.role<input, "token">},
-             %at: tensor<1xi64> {pp.range = 5 : i64, pp.role = #pp.role<input, "position">}) -> (tensor<1x6xf32> {pp.role = #pp.role<logits, "logits">}) {
+             %at: tensor<1xi64> {pp.range = 5 : i64, pp.role = #pp.role<input, "position">}) -> (tensor<1x6xf32> {pp.role = #pp.role<output, "logits">}) {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<5x6xf32>
   %e = pp.embedding %w, %at : tensor<5x6xf32>, tensor<1xi64>
   return %e : tensor<1x6xf32>

@@ -103,7 +103,9 @@ int main(int argc, char **argv) {
                             const PlanOptions &options,
                             mlir::OpPassManager &manager) {
       if (phase == choice.mutation->phase && point == choice.point &&
-          options.generates == choice.mutation->isOfGenerator)
+          options.program == (choice.mutation->isOfGenerator
+                                  ? ProgramKind::Generation
+                                  : ProgramKind::Training))
         manager.addPass(choice.mutation->create());
     };
   return ppopt::runDriver(words.size(), words.data(), setup);

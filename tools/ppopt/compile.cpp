@@ -20,7 +20,7 @@ using mlir::pp::Phase;
 namespace {
 struct OutputFlags {
   std::string output, stopAfter, deviceIR, phases;
-  bool generator = false, noGeneration = false;
+  bool generator = false, predictor = false, noGeneration = false;
 };
 } // namespace
 
@@ -35,6 +35,8 @@ static void declare(CommandLine &line, OutputFlags &flags) {
               "stop after a phase and print its IR");
   line.toggle("generator", flags.generator,
               "with --stop-after: print the IR of the generating program");
+  line.toggle("predictor", flags.predictor,
+              "with --stop-after: print the IR of the program that predicts");
   line.toggle("no-generation", flags.noGeneration,
               "leave out the program that generates text, which compiles "
               "faster; the executable's --generate is refused");
@@ -133,13 +135,21 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
                        "--no-generation leaves it out: give one of them");
     plan = plan.forGenerator();
   }
+  if (flags.predictor) {
+    if (!stop || flags.generator)
+      return failUsage(compileCommand,
+                       "--predictor shows a phase of the program that "
+                       "predicts: choose one with --stop-after PHASE, without "
+                       "--generator");
+    plan = plan.forPredictor();
+  }
   mlir::pp::CompilationSetup strict = setup;
   strict.isStrict = planned.isStrict;
   Compilation compilation(plan, strict);
   if (failed(compilation.parse()))
     return 1;
-  if (!stop && !flags.noGeneration)
-    compilation.addGenerator(flags.phases);
+  if (!stop)
+    compilation.addPrograms(!flags.noGeneration, flags.phases);
   compilation.choosePlan(errs());
   if (failed(compilation.run(stop.value_or(Phase::Kernels), flags.phases)))
     return 1;

@@ -69,11 +69,12 @@ public:
   OwningOpRef<ModuleOp> tryPlan(const PlanOptions &plan, Phase last,
                                 std::string *reason = nullptr);
 
-  /// Runs phase model, and begins to compile the program that generates, on a
-  /// thread of its own. If the model cannot generate, its place takes a module
-  /// that says why. If a folder is given, writes the phases of both to it,
-  /// those of the generator to "<folder>/generator-<number>-<phase>.mlir".
-  void addGenerator(StringRef dumpFolder = "");
+  /// Runs phase model, and begins to compile the other programs, each on a
+  /// thread of its own: with `generates` the one that generates, and if the
+  /// model has outputs the one that predicts. If a folder is given, writes the
+  /// phases of all to it, those of the others to
+  /// "<folder>/generator-<number>-<phase>.mlir" and "predictor-…".
+  void addPrograms(bool generates, StringRef dumpFolder = "");
 
   /// Runs the phases that have not run, up to and including `last`. If a folder
   /// is given, writes the module after each phase to
@@ -81,9 +82,10 @@ public:
   LogicalResult run(Phase last, StringRef dumpFolder = "");
 
   /// Makes an executable of the module, which has run all phases, and of the
-  /// generator. An executable without a generator refuses to generate. Other
-  /// files are written to `folder`. An existing file is replaced only if
-  /// linking succeeds.
+  /// other programs. If the model cannot generate, or the program that does is
+  /// left out, the executable says so when it is asked to. A model with outputs
+  /// that can't predict is an error. Other files are written to `folder`. An
+  /// existing file is replaced only if linking succeeds.
   LogicalResult writeExecutable(StringRef path, StringRef folder);
 
   ModuleOp getModule() { return *module; }
@@ -92,12 +94,14 @@ public:
   bool hasErrors() const { return errorCount > 0; }
 
 private:
-  struct Generator;
+  struct Beside;
 
-  /// Compiles the program that generates, in a context of its own.
-  OwningOpRef<ModuleOp> compileGenerator(MLIRContext &context,
-                                         const PlanOptions &plan,
-                                         StringRef hash, StringRef dumpFolder);
+  /// Begins to compile another program, in a context of its own.
+  std::unique_ptr<Beside> compileBeside(PlanOptions plan, StringRef name,
+                                        StringRef dumpFolder);
+  void runPhases(Beside &beside, const PlanOptions &plan, StringRef name,
+                 StringRef hash, StringRef dumpFolder);
+  LogicalResult reject(const Twine &message) const;
   /// Returns why rank 0 can't gather the parameters to generate: it has no
   /// memory for them. Empty if it can. The generator is compiled.
   std::string whyNotGathered() const;
@@ -125,7 +129,7 @@ private:
   /// The arena of the first place, if axes cut parameters and memory is
   /// limited.
   std::optional<int64_t> cutArena;
-  std::unique_ptr<Generator> generator;
+  std::unique_ptr<Beside> generator, predictor; ///< or null
 };
 
 } // namespace mlir::pp

@@ -48,8 +48,8 @@ void registerCompilerPasses();
 /// or at its end. In a phase without a verifier both are its end.
 enum class PhasePoint { BeforeVerifier, End };
 
-/// Called at each point of each phase. `options.generates` says which of the
-/// two programs is compiled.
+/// Called at each point of each phase. `options.program` says which of the
+/// programs is compiled.
 using PhaseExtension =
     std::function<void(Phase phase, PhasePoint point,
                        const PlanOptions &options, OpPassManager &manager)>;

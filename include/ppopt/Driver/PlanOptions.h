@@ -8,6 +8,7 @@
 #include "ppopt/Analysis/Device.h"
 #include "ppopt/Dialect/PP/Machine.h"
 #include "ppopt/Dialect/PP/PlanChoices.h"
+#include "ppopt/Program/Program.h"
 #include "ppopt/Schedule/Table.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -54,8 +55,10 @@ struct PlanOptions : PlanChoices {
   Device device = getBuiltinDevice();
   /// Test only: thresholds, as in "kernel-ops=1" (Analysis/Thresholds.def).
   std::string thresholds;
-  /// Compile the program that generates, instead of the one that trains.
-  bool generates = false;
+  /// Which program of the executable is compiled. Its batch is a part of the
+  /// plan's.
+  ProgramKind program = ProgramKind::Training;
+  int64_t batchParts = 1;
   /// The user's command line; the executable's --describe repeats it.
   std::string command;
   std::string source; ///< the model's file
@@ -63,6 +66,9 @@ struct PlanOptions : PlanChoices {
   /// Returns the plan of the program that generates: one rank, with this plan's
   /// threads and CPU.
   PlanOptions forGenerator() const;
+  /// Returns the plan of the program that predicts: the same ranks, which
+  /// compute the forwards of one microbatch at a time.
+  PlanOptions forPredictor() const;
   /// Returns the number of processes: the ranks, or one with launch local.
   int64_t getProcesses() const {
     return launch == Launch::local ? 1 : mesh.ranks();

@@ -29,6 +29,15 @@ SmallVector<PlaceContents, 0> collectPlaces(ModuleOp module, PlanOp plan);
 /// in their sums.
 llvm::MapVector<RoleAttr, ShapedType> findScalars(ModuleOp module);
 
+/// An output that a task of a program that predicts makes.
+struct TaskOutput {
+  TaskOp task;
+  RoleAttr role;
+  ShapedType type; ///< of the rank's rows
+};
+/// Returns the outputs in the order of the tasks, after phase kernels.
+SmallVector<TaskOutput> findOutputs(ModuleOp module);
+
 /// Returns the bytes of a start's receive buffer on each rank. The places of a
 /// local launch add to each other's buffers.
 int64_t getScratchBytes(StartOp start, PlanOp plan,

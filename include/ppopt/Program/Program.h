@@ -10,6 +10,13 @@
 
 namespace mlir::pp {
 
+/// The programs of an executable.
+enum class ProgramKind { Training, Generation, Prediction };
+
+/// Returns what the names of a program's functions begin with: "generation.";
+/// nothing for those of the program that trains.
+StringRef getProgramPrefix(ProgramKind kind);
+
 /// Returns the program (docs/program.md) of a module of phase kernels.
 FailureOr<schema::Program> buildProgram(ModuleOp module);
 

@@ -160,7 +160,9 @@ FailureOr<DeviceImages> CUDATarget::takeDeviceCode(ModuleOp native,
 /// Replaces the device code of a program by what drivers load.
 LogicalResult CUDATarget::embed(NativeProgram program,
                                 const Machine &machine) const {
-  std::string name = program.prefix.empty() ? "ppopt" : "ppopt_generation";
+  std::string name = "ppopt";
+  if (!program.prefix.empty())
+    name += "_" + StringRef(program.prefix).drop_back().str();
   auto code = takeDeviceCode(program.module, machine, program.stem);
   if (failed(code))
     return failure();

@@ -70,6 +70,8 @@ static constexpr Declaration kDeclarations[] = {
      /*inModels=*/true},
     {kMetricCountAttr, kResult, isOf<func::FuncOp>, isValue<StringAttr>,
      "a string", /*inModels=*/true},
+    {kOutputAttr, kResult, isOf<func::FuncOp>, isValue<StringAttr>, "a string",
+     /*inModels=*/true},
     {kAliasesAttr, kOperation, isOf<ParamOp, ParamDeclOp>, areStrings,
      "a list of strings", /*inModels=*/true},
     {kFixedBatchAttr, kOperation, isOf<func::FuncOp>, isValue<StringAttr>,

@@ -191,6 +191,7 @@ static bool isNamed(BufferKind kind) {
   case BufferKind::Master:
   case BufferKind::Metric:
   case BufferKind::MetricCount:
+  case BufferKind::Output:
     return true;
   case BufferKind::Slots:
   case BufferKind::Temps:
@@ -201,7 +202,6 @@ static bool isNamed(BufferKind kind) {
   case BufferKind::UpdateTemps:
   case BufferKind::Loss:
   case BufferKind::Norm:
-  case BufferKind::Logits:
   case BufferKind::Scratch:
     return false;
   }
@@ -236,7 +236,7 @@ MemoryKind BufferAttr::getMemoryKind() const {
   case BufferKind::Slots:
   case BufferKind::Temps:
   case BufferKind::UpdateTemps:
-  case BufferKind::Logits:
+  case BufferKind::Output:
     return MemoryKind::Activations;
   case BufferKind::Workspace:
     return MemoryKind::Workspace;

@@ -215,7 +215,7 @@ static bool mustBeTied(RoleKind kind) {
   case RoleKind::Input:
   case RoleKind::Value:
   case RoleKind::StepState:
-  case RoleKind::Logits:
+  case RoleKind::Output:
     return false;
   }
   llvm_unreachable("all roles are listed");

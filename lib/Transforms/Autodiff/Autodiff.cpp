@@ -326,8 +326,11 @@ void Differentiator::warnNeverLearns(ParamOp param) {
     diag.attachNote(cut->getLoc()) << "this one";
 }
 
-/// A parameter learns if some copy of it does.
+/// A parameter learns if some copy of it does. In a program that predicts none
+/// is meant to.
 void Differentiator::warnOfParams() {
+  if (hasOutputs(cast<func::FuncOp>(block.getParentOp())))
+    return;
   llvm::StringSet<> done;
   for (Value param : learning)
     done.insert(param.getDefiningOp<ParamOp>().getParamName());
@@ -392,7 +395,8 @@ struct Autodiff : pp::impl::AutodiffBase<Autodiff> {
       entry->emitError("has no single loss to differentiate");
       return signalPassFailure();
     }
-    warnOfUnreadInputs(*entry);
+    if (!hasOutputs(*entry))
+      warnOfUnreadInputs(*entry);
     Differentiator differentiator(*entry);
     if (failed(differentiator.run()))
       return signalPassFailure();

@@ -420,7 +420,7 @@ void GeneratorBuilder::finish(func::FuncOp made, Value logits,
   describe(0, kTokenInput, getShape(logits).back());
   describe(1, kPositionInput, context);
   made.setResultAttr(0, kRoleAttr,
-                     RoleAttr::get(ctx, RoleKind::Logits, "logits"));
+                     RoleAttr::get(ctx, RoleKind::Output, "logits"));
   for (unsigned i = 0, e = caches.size(); i < e; ++i)
     made.setResultAttr(i + 1, kRoleAttr, made.getArgAttr(i + 2, kRoleAttr));
   for (Operation &op :

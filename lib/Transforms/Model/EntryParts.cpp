@@ -117,6 +117,9 @@ SmallVector<Value> EntryParts::getResults(StageParts &stage) {
   for (const EntryMetric &metric : metrics)
     if (&getStageOfResult(metric.value) == &stage)
       results.push_back(metric.value);
+  for (const EntryOutput &output : outputs)
+    if (&getStageOfResult(output.value) == &stage)
+      results.push_back(output.value);
   return results;
 }
 
@@ -124,13 +127,14 @@ unsigned pp::countNamedResults(func::FuncOp entry) {
   unsigned count = 1; // the loss
   while (count < entry.getNumResults() &&
          (entry.getResultAttr(count, kMetricAttr) ||
-          entry.getResultAttr(count, kMetricCountAttr)))
+          entry.getResultAttr(count, kMetricCountAttr) ||
+          entry.getResultAttr(count, kOutputAttr)))
     ++count;
   return count;
 }
 
 FailureOr<EntryParts> pp::findParts(func::FuncOp entry) {
-  EntryParts parts{entry, {}, {}, {}, {}, {}};
+  EntryParts parts{entry, {}, {}, {}, {}, {}, {}};
   for (auto place : entry.getOps<PlaceOp>()) {
     auto number = static_cast<size_t>(place.getStage());
     if (number >= parts.stages.size())
@@ -166,11 +170,15 @@ FailureOr<EntryParts> pp::findParts(func::FuncOp entry) {
   parts.loss = throughPlace(ret->getOperand(0));
   unsigned named = countNamedResults(entry);
   for (unsigned i = 1; i < named; ++i) {
+    Value value = throughPlace(ret->getOperand(i));
+    if (auto output = entry.getResultAttrOfType<StringAttr>(i, kOutputAttr)) {
+      parts.outputs.push_back({output.getValue(), i, value});
+      continue;
+    }
     auto metric = entry.getResultAttrOfType<StringAttr>(i, kMetricAttr);
     auto count = entry.getResultAttrOfType<StringAttr>(i, kMetricCountAttr);
-    parts.metrics.push_back({(metric ? metric : count).getValue(),
-                             count != nullptr, i,
-                             throughPlace(ret->getOperand(i))});
+    parts.metrics.push_back(
+        {(metric ? metric : count).getValue(), count != nullptr, i, value});
   }
   if (ret->getNumOperands() > named)
     parts.trainingLoss = throughPlace(ret->getOperand(named));

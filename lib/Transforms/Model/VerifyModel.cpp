@@ -318,7 +318,8 @@ static LogicalResult verifyLoss(func::FuncOp entry) {
   ArrayRef<Type> types = entry.getResultTypes();
   if (!types.empty() && isScalarFloat(types[0]) &&
       !entry.getResultAttr(0, kMetricAttr) &&
-      !entry.getResultAttr(0, kMetricCountAttr))
+      !entry.getResultAttr(0, kMetricCountAttr) &&
+      !entry.getResultAttr(0, kOutputAttr))
     return success();
   InFlightDiagnostic diag =
       entry.emitError("entry @")
@@ -330,40 +331,57 @@ static LogicalResult verifyLoss(func::FuncOp entry) {
   return diag << types;
 }
 
-/// Checks that all results after the loss are metrics, and counts of them.
-static LogicalResult verifyMetrics(func::FuncOp entry) {
+/// Checks that all results after the loss are metrics, counts of them, and
+/// outputs.
+static LogicalResult verifyOtherResults(func::FuncOp entry) {
   Operation *ret = entry.getBody().front().getTerminator();
-  std::map<std::pair<StringRef, bool>, unsigned> known; // with isCount
+  auto batch = cast<RankedTensorType>(entry.getArgumentTypes()[0]);
+  std::map<std::pair<StringRef, StringRef>, unsigned> known; // by attribute
   for (unsigned i = 1, e = entry.getNumResults(); i < e; ++i) {
     Location loc = ret->getOperand(i).getLoc();
-    auto metric = entry.getResultAttrOfType<StringAttr>(i, kMetricAttr);
-    auto count = entry.getResultAttrOfType<StringAttr>(i, kMetricCountAttr);
     auto emit = [&]() -> InFlightDiagnostic {
       return emitError(loc)
              << "result " << i << " of entry @" << entry.getSymName() << " ";
     };
-    if (!metric == !count)
-      return emit() << "is neither the loss, which comes first, nor one "
-                       "metric: give it one of {pp.metric = \"name\"} and "
-                       "{pp.metric_count = \"name\"}";
-    StringAttr name = metric ? metric : count;
-    if (failed(verifyName(loc, "metric", name)))
+    StringAttr name;
+    StringRef kind;
+    unsigned kinds = 0;
+    for (StringRef each : {kMetricAttr, kMetricCountAttr, kOutputAttr})
+      if (auto found = entry.getResultAttrOfType<StringAttr>(i, each)) {
+        name = found;
+        kind = each;
+        ++kinds;
+      }
+    if (kinds != 1)
+      return emit() << "is neither the loss, which comes first, nor one metric "
+                       "or one output: give it one of {pp.metric = \"name\"}, "
+                       "{pp.metric_count = \"name\"} and {pp.output = "
+                       "\"name\"}";
+    bool isOutput = kind == kOutputAttr;
+    if (failed(verifyName(loc, isOutput ? "output" : "metric", name)))
       return failure();
-    if (name == "loss")
+    if (!isOutput && name == "loss")
       return emit() << "is named \"loss\", as the first result is; rename it";
-    if (!isScalarFloat(entry.getResultTypes()[i]))
+    auto type = cast<RankedTensorType>(entry.getResultTypes()[i]);
+    if (isOutput &&
+        (type.getRank() == 0 || type.getDimSize(0) != batch.getDimSize(0)))
+      return emit() << "is an output of " << type
+                    << ", and outputs have the rows of the batch, "
+                    << batch.getDimSize(0)
+                    << ", as their first dimension: a number of the whole "
+                       "batch is a metric";
+    if (!isOutput && !isScalarFloat(type))
       return emit() << "is a metric of " << entry.getResultTypes()[i]
                     << ", and metrics are one float as in tensor<f32>: "
                        "pp.reduce it over the batch, pp.cast integers";
-    auto [first, isNew] = known.try_emplace({name, count != nullptr}, i);
+    auto [first, isNew] = known.try_emplace({name, kind}, i);
     if (!isNew)
-      return emit() << "is a second "
-                    << (count ? kMetricCountAttr : kMetricAttr) << " named "
-                    << name << ", after result " << first->second
-                    << "; rename one";
+      return emit() << "is a second " << kind << " named " << name
+                    << ", after result " << first->second << "; rename one";
   }
   for (auto [key, number] : known)
-    if (auto [name, isCount] = key; isCount && !known.count({name, false}))
+    if (auto [name, kind] = key;
+        kind == kMetricCountAttr && !known.count({name, kMetricAttr}))
       return entry.emitError("result ")
              << number << " of entry @" << entry.getSymName()
              << " is what a metric \"" << name
@@ -406,7 +424,7 @@ private:
     if (failed(verifyParams(module, *found)) || failed(verifyInputs(*found)) ||
         failed(verifyBatch(*found)) || failed(verifyLoss(*found)))
       return failure();
-    return verifyMetrics(*found);
+    return verifyOtherResults(*found);
   }
 };
 

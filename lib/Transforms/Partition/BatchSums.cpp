@@ -44,6 +44,8 @@ BatchSums::BatchSums(EntryParts &parts) {
   });
   for (const EntryMetric &metric : parts.metrics)
     ofMetrics.push_back(metric.value);
+  for (const EntryOutput &output : parts.outputs)
+    ofMetrics.push_back(output.value);
   DenseSet<Operation *> training = findSources(ofTraining);
   DenseSet<Operation *> metrics = findSources(ofMetrics);
   DenseMap<Value, unsigned> nested;

@@ -86,6 +86,11 @@ void pp::buildEvaluation(const TaskSources &sources, StageParts &stage,
                                     metric.name),
                       cloner.get(metric.value),
                       getResultSharding(parts, metric.number));
+  for (const EntryOutput &output : parts.outputs)
+    if (&parts.getStageOfResult(output.value) == &stage)
+      task.addResult(RoleAttr::get(context, RoleKind::Output, output.name),
+                     cloner.get(output.value),
+                     getResultSharding(parts, output.number));
   SmallVector<Value> makes(
       crossings.evaluationExports.lookup(block).getArrayRef());
   for (Value value : makes)

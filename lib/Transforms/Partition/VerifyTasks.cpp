@@ -282,7 +282,7 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
   case RoleKind::Loss:
   case RoleKind::Norm:
   case RoleKind::Cache:
-  case RoleKind::Logits:
+  case RoleKind::Output:
   case RoleKind::Check:
   case RoleKind::Metric:
   case RoleKind::MetricCount:

@@ -8,6 +8,7 @@
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Schedule/Table.h"
+#include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Placement/CutByCost.h"
 #include "ppopt/byte_amount.h"
 
@@ -118,7 +119,10 @@ void CutProblemBuilder::findTrained(func::FuncOp entry) {
     if (Operation *op = value.getDefiningOp(); op && trained.insert(op).second)
       worklist.push_back(op);
   };
-  add(ret->getOperand(0));
+  // Nothing learns in a program that predicts: its outputs are its work.
+  for (Value result : ret->getOperands().take_front(
+           hasOutputs(entry) ? ret->getNumOperands() : 1))
+    add(result);
   while (!worklist.empty())
     llvm::for_each(worklist.pop_back_val()->getOperands(), add);
 }

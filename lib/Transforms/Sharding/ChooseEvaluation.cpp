@@ -56,6 +56,12 @@ struct ChooseEvaluation : pp::impl::ChooseEvaluationBase<ChooseEvaluation> {
     if (failed(rows))
       return signalPassFailure();
     std::string why = whyNotByRows(*entry, *rows);
+    if (!why.empty() && hasOutputs(*entry) && *rows > 1) {
+      entry->emitError("predictions are made a few rows at a time, and the "
+                       "model's rows can't be computed apart: ")
+          << why;
+      return signalPassFailure();
+    }
     plan->setEvaluatesRows(why.empty());
     if (!why.empty())
       plan->setMixesRows(why);

@@ -53,7 +53,7 @@ static bool addRange(InputRanges &ranges, Operation *op, BlockArgument input,
 }
 
 /// Declares the inputs with their global shapes, before the shapes become
-/// local.
+/// local. A program that predicts has those that its outputs need.
 static LogicalResult declareInputs(func::FuncOp entry) {
   InputRanges ranges;
   auto add = [&](Operation *op, BlockArgument input, const ElementBox &box,
@@ -64,6 +64,8 @@ static LogicalResult declareInputs(func::FuncOp entry) {
     return failure();
   OpBuilder builder(entry);
   for (BlockArgument argument : entry.getArguments()) {
+    if (argument.use_empty() && hasOutputs(entry))
+      continue;
     unsigned i = argument.getArgNumber();
     auto shift = entry.getArgAttrOfType<IntegerAttr>(i, kShiftAttr);
     auto decl = InputDeclOp::create(
@@ -101,9 +103,9 @@ void pp::setLocalTypes(
       if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
         constant.setValueAttr(splat.resizeSplat(constant.getType()));
   });
-  entry.setFunctionType(FunctionType::get(entry.getContext(),
-                                          entry.getBody().getArgumentTypes(),
-                                          entry.getResultTypes()));
+  entry.setFunctionType(FunctionType::get(
+      entry.getContext(), entry.getBody().getArgumentTypes(),
+      entry.getBody().front().getTerminator()->getOperandTypes()));
 }
 
 //===----------------------------------------------------------------------===//

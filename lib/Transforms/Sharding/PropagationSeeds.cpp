@@ -18,14 +18,10 @@ FailureOr<int64_t> pp::getModelBatch(func::FuncOp entry) {
          failure();
 }
 
-/// Returns how an input is cut: its rows over the batch axes, and as its author
-/// wrote.
-static FailureOr<Sharding> getInputSharding(const ShardingAxes &axes,
-                                            BlockArgument input) {
-  ArrayRef<int64_t> shape = getShape(input);
+FailureOr<Sharding>
+pp::cutRows(const ShardingAxes &axes, ArrayRef<int64_t> shape,
+            llvm::function_ref<InFlightDiagnostic()> refuse) {
   Sharding sharding(shape.size());
-  auto entry = cast<func::FuncOp>(input.getOwner()->getParentOp());
-  auto refuse = [&] { return emitError(input.getLoc()) << "this input "; };
   int64_t period = shape.empty() ? 1 : shape[0];
   for (unsigned axis = 0; axis < axes.size(); ++axis) {
     if (!axes[axis].splitsBatch)
@@ -37,6 +33,20 @@ static FailureOr<Sharding> getInputSharding(const ShardingAxes &axes,
              failure();
     period /= axes[axis].parts;
   }
+  return sharding;
+}
+
+/// Returns how an input is cut: its rows over the batch axes, and as its author
+/// wrote.
+static FailureOr<Sharding> getInputSharding(const ShardingAxes &axes,
+                                            BlockArgument input) {
+  ArrayRef<int64_t> shape = getShape(input);
+  auto entry = cast<func::FuncOp>(input.getOwner()->getParentOp());
+  auto refuse = [&] { return emitError(input.getLoc()) << "this input "; };
+  FailureOr<Sharding> rows = cutRows(axes, shape, refuse);
+  if (failed(rows))
+    return failure();
+  Sharding &sharding = *rows;
   auto attr =
       entry.getArgAttrOfType<ShardingAttr>(input.getArgNumber(), kShardAttr);
   if (!attr)

@@ -186,12 +186,46 @@ LogicalResult ShardingPropagation::checkGradient(AddGradOp add) {
   return success();
 }
 
-LogicalResult ShardingPropagation::checkLoss(func::ReturnOp ret) {
+/// Returns the name of an output that a value is, or null.
+static StringAttr findOutput(Value value) {
+  for (OpOperand &use : value.getUses())
+    if (auto ret = dyn_cast<func::ReturnOp>(use.getOwner()))
+      if (auto name = ret->getParentOfType<func::FuncOp>()
+                          .getResultAttrOfType<StringAttr>(
+                              use.getOperandNumber(), kOutputAttr))
+        return name;
+  return nullptr;
+}
+
+/// An output is read by its rows, complete over the axes of the model.
+FailureOr<Sharding> ShardingPropagation::readOutput(Value value,
+                                                    StringAttr name) {
+  FailureOr<Sharding> rows = cutRows(axes, getShape(value), [&] {
+    return emitError(value.getLoc()) << "output " << name << " ";
+  });
+  if (failed(rows) || canHave(value, *rows))
+    return rows;
+  return emitError(value.getLoc())
+             << "output " << name
+             << " can't be computed by rows: each of its rows must follow from "
+                "one row of the inputs",
+         failure();
+}
+
+/// The loss and the metrics are sums over the batch.
+LogicalResult ShardingPropagation::checkResults(func::ReturnOp ret) {
   SmallVector<Sharding> reads;
   for (Value loss : ret.getOperands()) {
     const Sharding &sharding = of(loss);
     if (isResize) {
       reads.push_back(sharding);
+      continue;
+    }
+    if (StringAttr name = findOutput(loss)) {
+      FailureOr<Sharding> read = readOutput(loss, name);
+      if (failed(read))
+        return failure();
+      reads.push_back(std::move(*read));
       continue;
     }
     if (sharding.getCutAxes() & batchAxes)
@@ -242,7 +276,7 @@ LogicalResult ShardingPropagation::propagate(Block &block) {
       if (failed(checkGradient(add)))
         return failure();
     } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
-      if (failed(checkLoss(ret)))
+      if (failed(checkResults(ret)))
         return failure();
     } else if (isa<YieldOp>(op)) {
       table.ops[&op].reads.clear();
@@ -250,6 +284,14 @@ LogicalResult ShardingPropagation::propagate(Block &block) {
       // gradient is cut as its value: the stage that makes it reshards it.
       for (auto [i, value] : llvm::enumerate(op.getOperands())) {
         Value result = op.getParentOp()->getResult(i);
+        StringAttr output = isResize ? StringAttr() : findOutput(result);
+        if (output) {
+          FailureOr<Sharding> rows = readOutput(value, output);
+          if (failed(rows))
+            return failure();
+          table.ops[&op].reads.push_back(std::move(*rows));
+          continue;
+        }
         Sharding read = of(value);
         read.sums &= batchAxes;
         read.maxima = 0;

@@ -182,7 +182,7 @@ pp.kernel @columns(%x: tensor<8192x99xf32>) -> tensor<99xf32> attributes {form =
 !cache = tensor<1x3x64x32xf32>
 pp.task forward stage 0 @generate(%x: !row {pp.role = #pp.role<input, "x">}, %at: tensor<1xi64> {pp.role = #pp.role<input, "position">},
     %k: !cache {pp.role = #pp.role<cache, "cache0">}, %v: !cache {pp.role = #pp.role<cache, "cache1">})
-    -> (!row {pp.role = #pp.role<logits, "logits">}, !cache {pp.role = #pp.role<cache, "cache0">}, !cache {pp.role = #pp.role<cache, "cache1">}) {
+    -> (!row {pp.role = #pp.role<output, "logits">}, !cache {pp.role = #pp.role<cache, "cache0">}, !cache {pp.role = #pp.role<cache, "cache1">}) {
   %o, %ka, %va = pp.launch @step ins(%x, %at, %k, %v : !row, tensor<1xi64>, !cache, !cache) outs() {inplace = array<i64: -1, 2, 3>} -> !row, !cache, !cache
   pp.return %o, %ka, %va : !row, !cache, !cache
 }

@@ -7,7 +7,7 @@
 // CHECK-NEXT: pp.param_decl "w" {frozen, init = #pp.init<zeros>, no_decay, type = tensor<16x16xf32>}
 // CHECK-NEXT: pp.task forward stage 0 @generate(%arg0: tensor<1x1xi32> {pp.role = #pp.role<input, "token">}, %arg1: tensor<1xi64> {pp.role = #pp.role<input, "position">},
 // CHECK-SAME: %arg2: tensor<1x2x8x4xf32> {pp.role = #pp.role<cache, "cache0">}, %arg3: tensor<16x16xf32> {pp.role = #pp.role<param, "w">})
-// CHECK-SAME: -> (tensor<16xf32> {pp.role = #pp.role<logits, "logits">}, tensor<1x2x8x4xf32> {pp.role = #pp.role<cache, "cache0">}) {
+// CHECK-SAME: -> (tensor<16xf32> {pp.role = #pp.role<output, "logits">}, tensor<1x2x8x4xf32> {pp.role = #pp.role<cache, "cache0">}) {
 // CHECK-NEXT: pp.embedding %arg3, %arg0
 // CHECK: pp.return %{{.*}}, %arg2
 // CHECK: pp.step evaluation {
@@ -19,7 +19,7 @@
 // CHECK-NOT: func.func
 func.func @main(%token: tensor<1x1xi32> {pp.range = 16 : i64, pp.role = #pp.role<input, "token">}, %at: tensor<1xi64> {pp.range = 8 : i64, pp.role = #pp.role<input, "position">},
     %k: tensor<1x2x8x4xf32> {pp.role = #pp.role<cache, "cache0">})
-    -> (tensor<16xf32> {pp.role = #pp.role<logits, "logits">}, tensor<1x2x8x4xf32> {pp.role = #pp.role<cache, "cache0">}) {
+    -> (tensor<16xf32> {pp.role = #pp.role<output, "logits">}, tensor<1x2x8x4xf32> {pp.role = #pp.role<cache, "cache0">}) {
   %u = pp.param "unused" {init = #pp.init<zeros>, pp.aliases = ["spare"]} : tensor<3xf32>
   %w = pp.param "w" {init = #pp.init<zeros>, frozen, no_decay} : tensor<16x16xf32>
   %x = pp.embedding %w, %token : tensor<16x16xf32>, tensor<1x1xi32>

@@ -6,7 +6,7 @@
 // CHECK-LABEL: func.func @gpt(%arg0: tensor<1x1xi32> {pp.range = 16 : i64, pp.role = #pp.role<input, "token">},
 // CHECK-SAME: %arg1: tensor<1xi64> {pp.range = 8 : i64, pp.role = #pp.role<input, "position">},
 // CHECK-SAME: %arg2: tensor<1x2x8x2xf32> {pp.role = #pp.role<cache, "cache0">}, %arg3: tensor<1x2x8x2xf32> {pp.role = #pp.role<cache, "cache1">})
-// CHECK-SAME: -> (tensor<16xf32> {pp.role = #pp.role<logits, "logits">}, tensor<1x2x8x2xf32> {pp.role = #pp.role<cache, "cache0">}, tensor<1x2x8x2xf32> {pp.role = #pp.role<cache, "cache1">})
+// CHECK-SAME: -> (tensor<16xf32> {pp.role = #pp.role<output, "logits">}, tensor<1x2x8x2xf32> {pp.role = #pp.role<cache, "cache0">}, tensor<1x2x8x2xf32> {pp.role = #pp.role<cache, "cache1">})
 // CHECK-DAG: %[[WTE:.*]] = pp.param "wte"
 // CHECK-DAG: %[[WPE:.*]] = pp.param "wpe"
 // CHECK-DAG: pp.param "unused"

@@ -309,7 +309,7 @@ func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> (tensor<f32> {pp.metric =
 // -----
 
 func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> (tensor<f32>, tensor<f32>) {
-  // expected-error @below {{result 1 of entry @main is neither the loss, which comes first, nor one metric: give it one of {pp.metric = "name"} and {pp.metric_count = "name"}}}
+  // expected-error @below {{result 1 of entry @main is neither the loss, which comes first, nor one metric or one output: give it one of {pp.metric = "name"}, {pp.metric_count = "name"} and {pp.output = "name"}}}
   %0 = pp.reduce sum %x [0] : tensor<4xf32>
   return %0, %0 : tensor<f32>, tensor<f32>
 }
@@ -360,3 +360,38 @@ module attributes {pp.buffers = {v = dense<1> : tensor<2xui8>, w = dense_resourc
 {-#
   dialect_resources: {builtin: {w: "0x02000000003C"}}
 #-}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> (tensor<f32>, tensor<f32> {pp.output = "a"}) {
+  // expected-error @below {{result 1 of entry @main is an output of 'tensor<f32>', and outputs have the rows of the batch, 4, as their first dimension: a number of the whole batch is a metric}}
+  %0 = pp.reduce sum %x [0] : tensor<4xf32>
+  return %0, %0 : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4x3xf32> {pp.input = "x"}) -> (tensor<f32>, tensor<3x4xf32> {pp.output = "a"}) {
+  %0 = pp.reduce sum %x [0, 1] : tensor<4x3xf32>
+  // expected-error @below {{result 1 of entry @main is an output of 'tensor<3x4xf32>', and outputs have the rows of the batch, 4, as their first dimension}}
+  %1 = pp.transpose %x [1, 0] : tensor<4x3xf32>
+  return %0, %1 : tensor<f32>, tensor<3x4xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> (tensor<f32>, tensor<4xf32> {pp.output = "a"}, tensor<4xf32> {pp.output = "a"}) {
+  %0 = pp.reduce sum %x [0] : tensor<4xf32>
+  // expected-error @below {{result 2 of entry @main is a second pp.output named "a", after result 1; rename one}}
+  %1 = pp.tanh %x : tensor<4xf32>
+  return %0, %1, %1 : tensor<f32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> (tensor<f32>, tensor<4xf32> {pp.output = "a", pp.metric = "a"}) {
+  %0 = pp.reduce sum %x [0] : tensor<4xf32>
+  // expected-error @below {{result 1 of entry @main is neither the loss, which comes first, nor one metric or one output}}
+  %1 = pp.tanh %x : tensor<4xf32>
+  return %0, %1 : tensor<f32>, tensor<4xf32>
+}

@@ -11,8 +11,8 @@
 // A parameter is in its bucket after the parameters before it, its gradient at the same element of the bucket's gradients, which are
 // wider than parameters of bf16. The rows of a microbatch follow those of the ones before it, and so does its key. Untied results come after the arguments.
 // A value has no address.
-// CHECK: %[[V:[0-9]+]] = pp.run @F microbatch 0 () {test.addresses = [#pp.address<<input, "x"> + 0>, #pp.address<<params, "b0"> + 128>, #pp.address<<param, "frozen"> + 0>, #pp.address<<step_state> + 96>, #pp.address<<loss> + 0>, #pp.address<<logits> + 0>]} : () -> tensor<40xbf16>
-// CHECK-NEXT: pp.run @F microbatch 1 () {test.addresses = [#pp.address<<input, "x"> + 64>, #pp.address<<params, "b0"> + 128>, #pp.address<<param, "frozen"> + 0>, #pp.address<<step_state> + 216>, #pp.address<<loss> + 0>, #pp.address<<logits> + 0>]} : () -> tensor<40xbf16>
+// CHECK: %[[V:[0-9]+]] = pp.run @F microbatch 0 () {test.addresses = [#pp.address<<input, "x"> + 0>, #pp.address<<params, "b0"> + 128>, #pp.address<<param, "frozen"> + 0>, #pp.address<<step_state> + 96>, #pp.address<<loss> + 0>, #pp.address<<output, "logits"> + 0>]} : () -> tensor<40xbf16>
+// CHECK-NEXT: pp.run @F microbatch 1 () {test.addresses = [#pp.address<<input, "x"> + 64>, #pp.address<<params, "b0"> + 128>, #pp.address<<param, "frozen"> + 0>, #pp.address<<step_state> + 216>, #pp.address<<loss> + 0>, #pp.address<<output, "logits"> + 0>]} : () -> tensor<40xbf16>
 // CHECK-NEXT: pp.run @B microbatch 0 (%[[V]]) {test.addresses = [#pp.address<<grads, "b0"> + 256>]} : (tensor<40xbf16>) -> ()
 // CHECK-NEXT: pp.run @U microbatch 0 () {test.addresses = [#pp.address<<params, "b0"> + 0>, #pp.address<<grads, "b0"> + 0>, #pp.address<<state, "b0", "m"> + 0>, #pp.address<<norm> + 0>, #pp.address<<global, "g0"> + 0>, #pp.address<<step_state> + 72>]} : () -> ()
 pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "adamw", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
@@ -23,7 +23,7 @@ pp.task forward stage 0 @F(
     %x: tensor<4x4xf32> {pp.role = #pp.role<input, "x">}, %w: tensor<40xbf16> {pp.role = #pp.role<param, "w">},
     %f: tensor<4xf32> {pp.role = #pp.role<param, "frozen">}, %k: tensor<15xi64> {pp.role = #pp.role<step_state, "key">},
     %l: tensor<f64> {pp.role = #pp.role<loss, "loss">})
-    -> (tensor<4xf32> {pp.role = #pp.role<logits, "logits">}, tensor<f64> {pp.role = #pp.role<loss, "loss">}, tensor<40xbf16>) {
+    -> (tensor<4xf32> {pp.role = #pp.role<output, "logits">}, tensor<f64> {pp.role = #pp.role<loss, "loss">}, tensor<40xbf16>) {
   pp.return %f, %l, %w : tensor<4xf32>, tensor<f64>, tensor<40xbf16>
 }
 pp.task backward stage 0 @B(%v: tensor<40xbf16>, %d: tensor<40xf32> {pp.role = #pp.role<grad, "w">})

@@ -26,6 +26,8 @@ inline constexpr llvm::StringLiteral kShiftAttr = "pp.shift";
 /// of the same name is divided by.
 inline constexpr llvm::StringLiteral kMetricAttr = "pp.metric";
 inline constexpr llvm::StringLiteral kMetricCountAttr = "pp.metric_count";
+/// The name of a result of an entry that has the batch's rows.
+inline constexpr llvm::StringLiteral kOutputAttr = "pp.output";
 /// How the author of a model wants an input to be cut.
 inline constexpr llvm::StringLiteral kShardAttr = "pp.shard";
 /// More names of a parameter in files.

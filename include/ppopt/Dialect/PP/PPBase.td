@@ -128,7 +128,7 @@ def PP_RoleKind : PP_Enum<"RoleKind", "what a task's argument or result is", [
   I32EnumAttrCase<"StateRange", 9, "state_range">, // one optimizer state of a bucket, flat: tied
   I32EnumAttrCase<"Norm", 10, "norm">,         // sums of squares of gradients, one per place and chunk: tied where a task adds to one
   I32EnumAttrCase<"Cache", 11, "cache">,       // in a generating program, the values that earlier positions stored: tied
-  I32EnumAttrCase<"Logits", 12, "logits">,     // in a generating program, the scores of the next token
+  I32EnumAttrCase<"Output", 12, "output">,     // a result of the model with the rows of the batch, by name; in a generating program the scores of the next token
   I32EnumAttrCase<"Check", 13, "check">,       // the largest id that was out of range, or 0: tied; unique in the module
   I32EnumAttrCase<"Metric", 14, "metric">,     // in an evaluation, the accumulator of a metric, by name: tied
   I32EnumAttrCase<"MetricCount", 15, "metric_count">]>; // the accumulator of what a metric is divided by: tied
@@ -152,7 +152,7 @@ def PP_MemoryKind : PP_Enum<"MemoryKind", "what memory of an arena is for", [
   I32EnumAttrCase<"Optimizer", 3, "optimizer">,
   I32EnumAttrCase<"Inputs", 4, "inputs">,
   I32EnumAttrCase<"Caches", 5, "caches">,
-  I32EnumAttrCase<"Activations", 6, "activations">,      // slots, temporaries, logits
+  I32EnumAttrCase<"Activations", 6, "activations">,      // slots, temporaries, outputs
   I32EnumAttrCase<"Workspace", 7, "workspace">,
   I32EnumAttrCase<"Communication", 8, "communication">,
   I32EnumAttrCase<"Masters", 9, "masters">]>;            // parameters that an owner updates while others read copies
@@ -172,7 +172,7 @@ def PP_BufferKind : PP_Enum<"BufferKind", "what a buffer of a rank's arena holds
   I32EnumAttrCase<"Global", 11, "global">,       // a sum over the batch, by name
   I32EnumAttrCase<"Check", 12, "check">,         // the status of a check of ids, by name
   I32EnumAttrCase<"Cache", 13, "cache">,         // in a generating program, by name
-  I32EnumAttrCase<"Logits", 14, "logits">,
+  I32EnumAttrCase<"Output", 14, "output">,       // a rank's rows of a result, by name
   I32EnumAttrCase<"Metric", 20, "metric">,       // by name
   I32EnumAttrCase<"MetricCount", 21, "metric_count">, // what it is divided by, by name
   I32EnumAttrCase<"Scratch", 15, "scratch">,     // the receive buffer of a sum of another buffer

@@ -45,7 +45,7 @@ def MakeGenerator : Pass<"pp-make-generator", "::mlir::ModuleOp"> {
         %token: tensor<1x1xi32> {pp.range = 16 : i64, pp.role = #pp.role<input, "token">},
         %position: tensor<1xi64> {pp.range = 8 : i64, pp.role = #pp.role<input, "position">},
         %keys: tensor<1x2x8x2xf32> {pp.role = #pp.role<cache, "cache0">}, ...)
-        -> (tensor<16xf32> {pp.role = #pp.role<logits, "logits">},
+        -> (tensor<16xf32> {pp.role = #pp.role<output, "logits">},
             tensor<1x2x8x2xf32> {pp.role = #pp.role<cache, "cache0">}, ...) {
       %e = pp.embedding %wte, %token : tensor<16x4xf32>, tensor<1x1xi32>
       %p = pp.embedding %wpe, %position : tensor<8x4xf32>, tensor<1xi64>

@@ -16,6 +16,11 @@ FailureOr<func::FuncOp> findEntry(ModuleOp module);
 /// phase `placed` need it.
 FailureOr<PlanOp> findPlan(ModuleOp module);
 
+/// Returns whether the entry has results with the rows of the batch. After
+/// select-results it has them in the program that predicts alone, and nothing
+/// else.
+bool hasOutputs(func::FuncOp entry);
+
 /// Returns "model.mlir:3:8", or an empty string if the location is in no file.
 std::string spellSource(Location loc);
 

@@ -29,6 +29,13 @@ struct EntryMetric {
   Value value;     ///< inside its stage
 };
 
+/// A result of an entry with the rows of the batch.
+struct EntryOutput {
+  StringRef name;
+  unsigned number; ///< of the result
+  Value value;     ///< inside its stage
+};
+
 struct EntryParts {
   func::FuncOp entry;
   SmallVector<StageParts> stages; ///< by number
@@ -38,6 +45,7 @@ struct EntryParts {
   /// loss of evaluation. Null otherwise.
   Value trainingLoss;
   SmallVector<EntryMetric> metrics;
+  SmallVector<EntryOutput> outputs;
 
   Block *getBlock() { return &entry.getBody().front(); }
   /// Returns the stage that `block` is a region of, or null.
@@ -49,15 +57,15 @@ struct EntryParts {
   /// contains the loss, or if no region makes the loss (a constant, or a value
   /// scaled outside) and the stage is the last.
   bool makesLoss(StageParts &stage);
-  /// Returns the stage whose evaluation makes the loss or a metric: the region
-  /// that makes it or, if it is scaled outside of regions, what is scaled. It
-  /// is the last stage if none does.
+  /// Returns the stage whose evaluation makes a result: the region that makes
+  /// it or, if it is scaled outside of regions, what is scaled. It is the last
+  /// stage if none does.
   StageParts &getStageOfResult(Value value);
-  /// Returns the loss and the metrics that an evaluation makes in the stage.
+  /// Returns the results that an evaluation makes in the stage.
   SmallVector<Value> getResults(StageParts &stage);
   /// Returns whether an evaluation computes what training does not: it then has
   /// tasks of its own.
-  bool hasEvaluations() const { return !metrics.empty(); }
+  bool hasEvaluations() const { return !metrics.empty() || !outputs.empty(); }
 };
 
 /// Returns the number of results that a model's author gave the entry: all but

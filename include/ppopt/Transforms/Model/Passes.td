@@ -40,6 +40,22 @@ def InlineCalls : Pass<"pp-inline-calls", "::mlir::ModuleOp"> {
   }];
 }
 
+def SelectResults : Pass<"pp-select-results", "::mlir::ModuleOp"> {
+  let summary = "Keeps the results that a program is for: loss and metrics, or outputs";
+  let description = [{
+    Training and evaluation compute the loss and the metrics. The program that predicts computes
+    the outputs: it returns a zero in place of the loss. What only the other results need is dead
+    afterwards.
+
+    ```mlir
+    return %loss, %accuracy, %scores   // before
+    return %loss, %accuracy            // after, in the program that trains
+    return %zero, %scores              // after, with predicts
+    ```
+  }];
+  let options = [Option<"predicts", "predicts", "bool", "false", "Keep the outputs">];
+}
+
 def InsertPlan : Pass<"pp-insert-plan", "::mlir::ModuleOp"> {
   let summary = "Writes the plan's options into the module as a pp.plan";
   let description = [{

@@ -18,6 +18,11 @@ namespace mlir::pp {
 /// error if there is none.
 FailureOr<int64_t> getModelBatch(func::FuncOp entry);
 
+/// Returns how a tensor of the batch's rows is cut over the batch axes. Adds
+/// what is wrong to the error that `refuse` begins.
+FailureOr<Sharding> cutRows(const ShardingAxes &axes, ArrayRef<int64_t> shape,
+                            llvm::function_ref<InFlightDiagnostic()> refuse);
+
 /// Begins the error that nothing is cut over an axis; the caller adds what to
 /// do.
 InFlightDiagnostic emitCutsNothing(func::FuncOp entry,
@@ -79,7 +84,8 @@ private:
   LogicalResult sweepUntilYielded();
   LogicalResult propagate(Block &block);
   LogicalResult checkGradient(AddGradOp add);
-  LogicalResult checkLoss(func::ReturnOp ret);
+  LogicalResult checkResults(func::ReturnOp ret);
+  FailureOr<Sharding> readOutput(Value value, StringAttr name);
   LogicalResult propagate(IterationSpaceOpInterface op);
   void readLikeForward(OpState &state, CopyOp copy);
   LogicalResult chooseLoop(OpState &state, unsigned axis);
