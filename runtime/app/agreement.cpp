@@ -137,6 +137,9 @@ std::vector<CommonFact> collectCommonFacts(const Options &options,
   if (job->evaluation)
     facts.push_back(describeSamples("the files of its evaluation",
                                     job->evaluation->reader()));
+  if (job->prediction)
+    facts.push_back(
+        describeSamples("the files of --predict", job->prediction->reader()));
   if (job->initial)
     facts.push_back(
         {"the files of --init", describeGiven("--init", options.init)});

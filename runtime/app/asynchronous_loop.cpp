@@ -29,9 +29,9 @@ using asynchronous::Trainer;
 /// rounds all ranks do the same: they evaluate, save, end.
 class AsynchronousLoop final : public RankLoop {
 public:
-  AsynchronousLoop(const Job &job, const CompiledProgram &compiled,
+  AsynchronousLoop(const Job &job, const StoredProgram &stored,
                    comm::Transport *transport)
-      : RankLoop(job, compiled, transport),
+      : RankLoop(job, stored, transport),
         trainers_(schema::trainersOf(program_.plan)),
         trainer_(runtime::trainerOf(program_.plan, rank_.index)),
         leaders_(runtime::membersLike(program_.plan, /*rank=*/0)),
@@ -320,9 +320,9 @@ void AsynchronousLoop::prefetchTraining(int64_t stepsDone) {
 
 } // namespace
 
-int trainAsynchronously(const Job &job, const CompiledProgram &compiled,
+int trainAsynchronously(const Job &job, const StoredProgram &stored,
                         comm::Transport *transport) {
-  return AsynchronousLoop(job, compiled, transport).run();
+  return AsynchronousLoop(job, stored, transport).run();
 }
 
 } // namespace ppopt::train

@@ -10,9 +10,9 @@
 namespace ppopt::train {
 
 /// Runs one rank of a job that was compiled with --sync stale or async
-/// (docs/asynchronous.md), and returns the exit status. As trainRank()
+/// (docs/asynchronous.md), and returns the exit status. As runRank()
 /// (training_loop.h).
-int trainAsynchronously(const Job &job, const CompiledProgram &compiled,
+int trainAsynchronously(const Job &job, const StoredProgram &stored,
                         comm::Transport *transport);
 
 } // namespace ppopt::train

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <sstream>
 
 namespace ppopt::train {
 namespace {
@@ -216,6 +217,27 @@ void addGenerationFlags(TrainFlags &flags, Options &options) {
              "FOLDER", isVocabularyFile);
 }
 
+void addPredictionFlags(TrainFlags &flags, Options &options) {
+  flags.setGroup("Predictions");
+  flags.paths("--predict", options.predict,
+              "Train nothing: compute the model's outputs for the rows of "
+              "safetensors files, with the parameters of --init or of "
+              "--checkpoint FOLDER --resume",
+              takesSafetensors);
+  flags.output("--output,-o", options.output,
+               "Write the outputs to this file, which must not exist "
+               "(safetensors, by name)",
+               Writing::Whole);
+  flags.value("--only", "NAME,...", "Write only these outputs (default: all)",
+              [&](const std::string &text) {
+                std::istringstream names(text);
+                for (std::string name; std::getline(names, name, ',');)
+                  options.only.push_back(name);
+                if (options.only.empty())
+                  throw UsageError("--only: needs the name of an output");
+              });
+}
+
 void addRunningFlags(TrainFlags &flags, Options &options) {
   flags.setGroup("Running");
   flags.optionalChoice("--describe", {"text", "json"},
@@ -380,6 +402,12 @@ std::string examples(const Program &program, const std::string &executable) {
 
 } // namespace
 
+bool asksToPredict(const std::vector<std::string> &arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), [](const auto &word) {
+    return word.substr(0, word.find('=')) == "--predict";
+  });
+}
+
 Options parseCommandLine(const Program &program,
                          const std::vector<std::string> &arguments) {
   Options options;
@@ -394,6 +422,7 @@ Options parseCommandLine(const Program &program,
   addFileFlags(flags, options);
   addCheckpointFlags(flags, options);
   addGenerationFlags(flags, options);
+  addPredictionFlags(flags, options);
   addRunningFlags(flags, options);
   addAsynchronousFlags(flags, options);
   addTestFlags(flags, options);

@@ -12,6 +12,9 @@
 
 namespace ppopt::train {
 
+/// Returns whether the program of the run is the one that predicts.
+bool asksToPredict(const std::vector<std::string> &arguments);
+
 /// Parses the command line. Throws UsageError (one line) for a flag that is
 /// unknown, out of range, contradictory, or without effect on this program.
 Options parseCommandLine(const runtime::Program &program,

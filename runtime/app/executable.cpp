@@ -68,6 +68,8 @@ public:
   const Job *job() const { return job_.get(); }
   const Program &program() const { return *program_; }
   const Options &options() const { return *options_; }
+  /// The program that runs.
+  const StoredProgram &stored() const { return *stored_; }
 
 private:
   void prepare(const CompiledProgram &compiled,
@@ -82,6 +84,7 @@ private:
 
   int status_ = 0;
   std::string message_, text_;
+  const StoredProgram *stored_ = nullptr;
   std::optional<Program> program_;
   std::optional<Options> options_;
   std::unique_ptr<Job> job_;
@@ -108,11 +111,32 @@ private:
       ways, launcher.counted);
 }
 
+/// Returns the outputs of the model, or why it makes none.
+runtime::OtherDocument readPrediction(const CompiledProgram &compiled) {
+  if (compiled.prediction.document.json.empty())
+    return {};
+  return runtime::readPrediction(compiled.prediction.document);
+}
+
+Program readPredicting(const CompiledProgram &compiled) {
+  runtime::OtherDocument document = readPrediction(compiled);
+  if (document.program)
+    return std::move(*document.program);
+  if (!document.refused.empty())
+    throw Error("--predict: {}", document.refused);
+  throw UsageError("--predict: the model has no outputs: mark results of its "
+                   "function with {pp.output = \"name\"}, and compile it "
+                   "again");
+}
+
 void Startup::prepare(const CompiledProgram &compiled,
                       const std::vector<std::string> &arguments,
                       const std::optional<comm::Launcher> &alone,
                       const comm::Transport *transport) {
-  program_ = runtime::readProgram(compiled.document);
+  bool predicts = asksToPredict(arguments);
+  stored_ = predicts ? &compiled.prediction : &compiled.training;
+  program_ = predicts ? readPredicting(compiled)
+                      : runtime::readProgram(stored_->document);
   options_ = parseCommandLine(*program_, arguments);
   switch (options_->mode) {
   case Mode::Help:
@@ -122,10 +146,10 @@ void Startup::prepare(const CompiledProgram &compiled,
     text_ = describeVersion(*program_);
     return;
   case Mode::Describe:
-    text_ = describeProgram(*program_, arguments);
+    text_ = describeProgram(*program_, readPrediction(compiled), arguments);
     return;
   case Mode::DescribeJson:
-    text_ = std::string(compiled.document.json) + "\n";
+    text_ = std::string(stored_->document.json) + "\n";
     return;
   case Mode::Needs:
     text_ = describeNeeds(*program_);
@@ -159,8 +183,8 @@ void Startup::prepare(const CompiledProgram &compiled,
     rank = transport->rank();
   job_ = std::make_unique<Job>(*program_, *options_, rank, compiled.buffers);
   if (options_->generate > 0)
-    job_->generation =
-        std::make_unique<GenerationJob>(compiled, *program_, *options_);
+    job_->generation = std::make_unique<GenerationJob>(compiled.generation,
+                                                       *program_, *options_);
 }
 
 /// The ranks that could not start.
@@ -203,7 +227,7 @@ int runMpiProcess(const CompiledProgram &compiled,
                  collectCommonFacts(startup.options(), startup.job()));
   if (startup.job()) {
     StopSignals signals;
-    int status = trainRank(*startup.job(), compiled, &transport);
+    int status = runRank(*startup.job(), startup.stored(), &transport);
     // A signal may have stopped work that only one rank does (--generate).
     transport.reserve(2);
     return Messages(transport, /*channel=*/0).greatest(status);
@@ -229,11 +253,11 @@ int runThreads(const CompiledProgram &compiled,
   StopSignals signals;
   int ranks = static_cast<int>(startup.program().plan.ranks());
   if (ranks == 1)
-    return trainRank(*startup.job(), compiled, nullptr);
+    return runRank(*startup.job(), startup.stored(), nullptr);
   int status = 0;
   comm::runThreadRanks(ranks, [&](comm::Transport &transport) {
     transport.activity().setTimeout(startup.job()->options.timeout);
-    int own = trainRank(*startup.job(), compiled, &transport);
+    int own = runRank(*startup.job(), startup.stored(), &transport);
     if (transport.rank() == 0)
       status = own;
   });

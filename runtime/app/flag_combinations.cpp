@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 namespace ppopt::train {
 
@@ -65,7 +66,7 @@ void checkSamples(const Program &program, const Options &options,
     throw UsageError(
         "--tune: this program was compiled with --matmul "
         "generated, and its kernels have no choices; leave it out");
-  if (!options.tune.empty() && options.onlyGenerates)
+  if (!options.tune.empty() && !options.trains)
     throw UsageError("--tune: does nothing for --generate without training; "
                      "leave it out");
   for (const char *flag : {"--eval-every", "--eval-batches"})
@@ -130,7 +131,45 @@ void checkGeneration(Options &options, const Flags &flags) {
     throw UsageError("--generate: no parameters to generate with: give --init "
                      "FILE, --checkpoint FOLDER --resume, or samples to train "
                      "on");
-  options.onlyGenerates = true;
+  options.trains = false;
+  options.steps = 0;
+}
+
+/// Checks the flags of a run that predicts, and that there are no others.
+void checkPrediction(const Program &program, Options &options,
+                     const Flags &flags) {
+  if (options.predict.empty()) {
+    for (const char *flag : {"--output", "--only"})
+      if (flags.has(flag))
+        throw UsageError("{}: needs --predict PATH", flag);
+    return;
+  }
+  static const std::set<std::string> used = {
+      "--predict",     "--output",    "--only",    "--init",
+      "--init-map",    "--resume",    "--timeout", "--checkpoint",
+      "--collectives", "--share-gpu", "--poison",  "--publish-phases"};
+  for (const auto &[flag, value] : flags.given())
+    if (used.count(flag) == 0)
+      throw UsageError("{}: a run that predicts (--predict) does not use it; "
+                       "leave it out",
+                       flag);
+  if (options.output.empty())
+    throw UsageError("--predict: give -o FILE.safetensors, to which the "
+                     "outputs are written");
+  if (!options.checkpoint.empty() && !options.resume)
+    throw UsageError("--checkpoint: --predict saves nothing; give --resume to "
+                     "take the newest parameters in the folder");
+  if (options.init.empty() && !options.resume)
+    throw UsageError("--predict: no parameters to predict with: give --init "
+                     "FILE, or --checkpoint FOLDER --resume");
+  std::vector<std::string> names;
+  for (const runtime::Output &output : program.outputs)
+    names.push_back(output.name);
+  for (const std::string &name : options.only)
+    if (std::count(names.begin(), names.end(), name) == 0)
+      throw UsageError("--only: the model has no output '{}', but {}", name,
+                       fmt::join(names, ", "));
+  options.trains = false;
   options.steps = 0;
 }
 
@@ -203,6 +242,7 @@ void checkLearningRate(const Options &options, const Flags &flags) {
 void checkCombinations(const Program &program, Options &options,
                        const Flags &flags) {
   checkGeneration(options, flags);
+  checkPrediction(program, options, flags);
   options.learningRate.steps = options.steps;
   checkOptimizer(program, flags);
   checkSamples(program, options, flags);

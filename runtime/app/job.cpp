@@ -86,6 +86,23 @@ int64_t chooseEvalRows(const Program &program, const Options &options,
   return std::min(batches * batch, wholeBatches ? full * batch : count);
 }
 
+/// Reads all rows in the order of the data, and then the last of them again.
+/// Adds a note about tensors that outputs do not need.
+std::optional<Sampler> openPrediction(const Program &program,
+                                      const Options &options,
+                                      std::vector<std::string> &notes) {
+  if (options.predict.empty())
+    return std::nullopt;
+  std::set<std::string> others;
+  std::shared_ptr<SampleReader> reader =
+      makeTensorReader(program, options.predict, "--predict", &others);
+  if (!others.empty())
+    notes.push_back(fmt::format("not read, since no output needs it: {}",
+                                fmt::join(others, ", ")));
+  auto order = std::make_unique<SpacedOrder>(reader->count(), reader->count());
+  return Sampler(program, std::move(reader), std::move(order));
+}
+
 /// Registers the files of samples, and the folders in which they were found: by
 /// links these are not all inside the folders that were given.
 void addSamples(PathUses &uses, const std::string &flag,
@@ -108,7 +125,8 @@ void addSamples(PathUses &uses, const std::string &flag,
 /// Checks all paths that the run reads and writes for conflicts, before it
 /// writes anything. Includes the sample files that were found.
 void checkPaths(const Options &options, const std::optional<Sampler> &training,
-                const std::optional<Sampler> &evaluation) {
+                const std::optional<Sampler> &evaluation,
+                const std::optional<Sampler> &prediction) {
   if (options.outputs.empty() && options.checkpoint.empty())
     return;
   PathUses uses = options.paths;
@@ -126,6 +144,9 @@ void checkPaths(const Options &options, const std::optional<Sampler> &training,
   else if (evaluation)
     addSamples(uses, "--eval-inputs", options.evalInputs, evaluation->reader(),
                kTensorExtension);
+  if (prediction)
+    addSamples(uses, "--predict", options.predict, prediction->reader(),
+               kTensorExtension);
   if (std::string conflict = uses.findConflict(); !conflict.empty())
     throw UsageError("{}", conflict);
 }
@@ -136,6 +157,11 @@ void checkWritable(const Options &options) {
     if (std::string why = whyNotWritable(output.path, output.writing);
         !why.empty())
       throw Error("{} {}: {}", output.flag, output.path, why);
+  std::error_code error;
+  if (std::filesystem::exists(options.output, error))
+    throw Error("--output {}: there is a file of that name: remove it, or give "
+                "another",
+                options.output);
 }
 
 } // namespace
@@ -144,6 +170,7 @@ Job::Job(const Program &program, const Options &options,
          std::optional<int64_t> rank, std::string_view bufferBytes)
     : program(program), options(options),
       training(openTraining(program, options)) {
+  prediction = openPrediction(program, options, notes);
   bool tokens = !options.evalData.empty();
   if (tokens || !options.evalInputs.empty()) {
     const char *flag = tokens ? "--eval-data" : "--eval-inputs";
@@ -169,23 +196,22 @@ Job::Job(const Program &program, const Options &options,
   else if (!options.init.empty())
     initial =
         std::make_unique<InitialParameters>(program, options.init, buffers);
-  checkPaths(options, training, evaluation);
+  checkPaths(options, training, evaluation, prediction);
   checkWritable(options);
   if (rank.value_or(0) == 0)
     checkNoLog(options);
   resumed = openNewest(program, options, rank);
   if (resumed) {
-    if (!options.onlyGenerates)
+    if (options.trains)
       notes =
           compareRuns(resumed->manifest(), describeRun(*this), resumed->path());
-    notes.insert(
-        notes.begin(),
-        fmt::format("{} {} after step {}",
-                    options.onlyGenerates ? "parameters of" : "resumed from",
-                    resumed->path(), resumed->manifest().step));
+    notes.insert(notes.begin(),
+                 fmt::format("{} {} after step {}",
+                             options.trains ? "resumed from" : "parameters of",
+                             resumed->path(), resumed->manifest().step));
   } else if (options.resume) {
-    if (options.onlyGenerates)
-      throw Error("--resume: no checkpoint in {} to generate from",
+    if (!options.trains)
+      throw Error("--resume: no checkpoint in {} to take parameters from",
                   options.checkpoint);
     notes.push_back(fmt::format("no checkpoint in {}: starts with step 1",
                                 options.checkpoint));

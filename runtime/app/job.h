@@ -28,6 +28,7 @@ struct Job {
   const runtime::Program &program;
   const Options &options;
   std::optional<Sampler> training;   ///< none for a model without inputs
+  std::optional<Sampler> prediction; ///< none if not requested
   std::optional<Sampler> evaluation; ///< none if not requested
   int64_t evalRows = 0;              ///< over which an evaluation is
   std::unique_ptr<InitialParameters> initial; ///< null: drawn from the seed

@@ -269,6 +269,17 @@ void NonFiniteSteps::look(int64_t batch, runtime::EvalResult &result) {
     result.skipped = "an id is out of range";
 }
 
+void NonFiniteSteps::lookAtIds(const std::string &rows) const {
+  if (rank_.program.checks.empty())
+    return;
+  // There is no loss that all ranks would see.
+  std::vector<NonFiniteFindings> all = gather(runtime::findBadIds(rank_), all_);
+  if (rank_.index == 0 && hasBadId(all))
+    throw runtime::Error("--predict, rows {}: {}. Look at the data and at how "
+                         "the model computes ids",
+                         rows, describeOrigin(rank_.program, all));
+}
+
 void NonFiniteSteps::look(int64_t step, const runtime::StepSettings &settings,
                           runtime::StepResult &result) {
   if (!result.isBad) {

@@ -32,6 +32,10 @@ public:
   /// an id that is out of range, skips the batch, or throws Error on rank 0.
   void look(int64_t batch, runtime::EvalResult &result);
 
+  /// Called by all ranks after every batch of predictions, the rows `rows`. If
+  /// a task computed an id that is out of range, throws Error on rank 0.
+  void lookAtIds(const std::string &rows) const;
+
 private:
   std::vector<runtime::NonFiniteFindings>
   gather(std::vector<runtime::NonFiniteFindings> held,

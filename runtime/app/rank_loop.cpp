@@ -35,8 +35,7 @@ bool isDrawn(double probability, int64_t seed, int64_t step, int64_t rank) {
   return number < probability;
 }
 
-runtime::RankOptions rankOptions(const Job &job,
-                                 const CompiledProgram &compiled,
+runtime::RankOptions rankOptions(const Job &job, const StoredProgram &stored,
                                  comm::Transport *transport) {
   runtime::RankOptions options;
   options.threads = static_cast<int>(job.program.plan.target.threads);
@@ -46,18 +45,18 @@ runtime::RankOptions rankOptions(const Job &job,
         transport, runtime::identifyDevices(job.program.plan.target.name),
         job.options.shareGpu);
     options.useGraph = job.options.useGraph;
-    options.code = compiled.code;
+    options.code = stored.code;
   }
   return options;
 }
 
 } // namespace
 
-RankLoop::RankLoop(const Job &job, const CompiledProgram &compiled,
+RankLoop::RankLoop(const Job &job, const StoredProgram &stored,
                    comm::Transport *transport)
     : job_(job), program_(job.program), options_(job.options),
-      rank_(job.program, compiled.tasks, transport,
-            rankOptions(job, compiled, transport)),
+      rank_(job.program, stored.tasks, transport,
+            rankOptions(job, stored, transport)),
       words_(rank_), samples_(program_, *rank_.device, rank_.places.inputs,
                               program_.plan.batchPart(rank_.index)),
       first_(job.firstStep()), last_(std::max(first_, options_.steps)),
@@ -78,7 +77,7 @@ RankLoop::RankLoop(const Job &job, const CompiledProgram &compiled,
     replicas_.emplace(rank_);
   if (rank_.index == 0)
     progress_.emplace(job.program, job.options, first_);
-  if (!options_.checkpoint.empty())
+  if (!options_.checkpoint.empty() && !job.prediction)
     checkpoints_.emplace(rank_, job, progress_ ? &*progress_ : nullptr);
 }
 
@@ -139,13 +138,16 @@ void RankLoop::start() {
     progress_->note(fmt::format(
         "ranks exchange data through host memory, by {} (--collectives={})",
         rank_.transport->kind(), comm::nameOf(options_.collectives)));
-  if (std::string why = runtime::StepGraph::whyNot(rank_); !why.empty())
+  if (std::string why = runtime::StepGraph::whyNot(rank_);
+      !why.empty() && !job_.prediction)
     progress_->note("steps run without a CUDA graph: " + why);
   if (replicas_)
     if (std::string alone = replicas_->describeAlone(); !alone.empty())
       progress_->note(alone);
   if (job_.training)
     progress_->note("training on " + job_.training->reader().describe());
+  if (job_.prediction)
+    progress_->note("predicting from " + job_.prediction->reader().describe());
   for (const std::string &note : job_.notes)
     progress_->note(note);
   if (job_.evaluation)

@@ -33,12 +33,13 @@ namespace ppopt::train {
 
 class RankLoop {
 public:
-  RankLoop(const Job &job, const CompiledProgram &compiled,
+  /// `stored` is the program of the job.
+  RankLoop(const Job &job, const StoredProgram &stored,
            comm::Transport *transport);
   virtual ~RankLoop() = default;
 
-  /// Trains; returns the exit status. Other ranks learn of a failure before
-  /// this one is destroyed.
+  /// Runs all steps; returns the exit status. Other ranks learn of a failure
+  /// before this one is destroyed.
   int run();
 
 protected:

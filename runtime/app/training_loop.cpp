@@ -3,6 +3,7 @@
 #include "app/training_loop.h"
 
 #include "app/asynchronous_loop.h"
+#include "app/prediction_loop.h"
 #include "app/rank_loop.h"
 
 #include <chrono>
@@ -82,11 +83,13 @@ void StepLoop::train(int64_t step) {
 
 } // namespace
 
-int trainRank(const Job &job, const CompiledProgram &compiled,
-              comm::Transport *transport) {
+int runRank(const Job &job, const StoredProgram &stored,
+            comm::Transport *transport) {
+  if (job.prediction)
+    return predict(job, stored, transport);
   return job.program.plan.isAsynchronous()
-             ? trainAsynchronously(job, compiled, transport)
-             : StepLoop(job, compiled, transport).run();
+             ? trainAsynchronously(job, stored, transport)
+             : StepLoop(job, stored, transport).run();
 }
 
 } // namespace ppopt::train

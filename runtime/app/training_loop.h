@@ -9,12 +9,12 @@
 
 namespace ppopt::train {
 
-/// Trains one rank to the end of the job, or until a stop signal (StopSignals).
-/// Rank 0 prints, logs and writes files. `transport` may be null if the plan
-/// has one rank. Returns the exit status, the same on all ranks: 0, or
-/// stopStatus of the signal. Throws Error.
-int trainRank(const Job &job, const CompiledProgram &compiled,
-              comm::Transport *transport);
+/// Runs one rank to the end of the job, or until a stop signal (StopSignals).
+/// Rank 0 prints, logs and writes files. `stored` is the program of the job.
+/// `transport` may be null if the plan has one rank. Returns the exit status,
+/// the same on all ranks: 0, or stopStatus of the signal. Throws Error.
+int runRank(const Job &job, const StoredProgram &stored,
+            comm::Transport *transport);
 
 } // namespace ppopt::train
 

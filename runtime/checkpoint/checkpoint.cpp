@@ -96,7 +96,8 @@ Checkpoint::Checkpoint(const std::string &path, const Program &program,
       parameters_(std::in_place,
                   openPart(path, manifest_, CheckpointPart::Parameters, read)),
       optimizer_(std::in_place,
-                 openPart(path, manifest_, CheckpointPart::Optimizer, read)),
+                 openPart(path, manifest_, CheckpointPart::Optimizer,
+                          program.predicts() ? Names() : read)),
       readers_(read ? 1 : program.plan.ranks()) {}
 
 void Checkpoint::checkFits() const {
@@ -110,6 +111,8 @@ void Checkpoint::checkFits() const {
                 "something else with the same parameters; --init {} takes "
                 "those",
                 path_, manifest_.model, path_);
+  if (program_.predicts())
+    return; // without the states
   wrong = optimizer_->differencesFrom(wantedStates(program_), "not a state");
   if (!wrong.empty())
     throw Error("{}: a checkpoint of another optimizer than this program's {}; "

@@ -4,10 +4,9 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/tensor_pieces.h"
+#include "checkpoint/pass_tensor.h"
 #include "device/runs.h"
 #include "device/transposed.h"
-#include "executor/messages.h"
 #include "executor/rank.h"
 
 #include <fmt/format.h>
@@ -195,78 +194,6 @@ void InitialParameters::load(
 
 namespace {
 
-/// A tensor in pieces, as device::TransposedPieces has its transpose.
-class WholePieces {
-public:
-  explicit WholePieces(const device::Matrix &matrix)
-      : bytes_(matrix.bytes()), elementBytes_(matrix.elementBytes) {}
-
-  int64_t count() const {
-    return (bytes_ + device::pieceBytes - 1) / device::pieceBytes;
-  }
-  int64_t bytes(int64_t piece) const {
-    return std::min(device::pieceBytes, bytes_ - piece * device::pieceBytes);
-  }
-  int64_t bytesOf(const geometry::TilePart &elements, int64_t piece) const {
-    return within(elements, piece).count() * elementBytes_;
-  }
-  void read(device::Device &device, device::Stream stream,
-            device::DevicePointer from, const geometry::TilePart &elements,
-            int64_t piece, char *to) const {
-    geometry::TilePart part = within(elements, piece);
-    device.copyOut(stream, to,
-                   from + (part.begin - elements.begin) * elementBytes_,
-                   part.count() * elementBytes_);
-    device.synchronize(stream);
-  }
-  void place(const char *from, const geometry::TilePart &elements,
-             int64_t piece, char *to) const {
-    device::placeRuns(from, within(elements, piece).inBytes(elementBytes_), to,
-                      piece * device::pieceBytes);
-  }
-
-private:
-  geometry::TilePart within(const geometry::TilePart &elements,
-                            int64_t piece) const {
-    int64_t perPiece = device::pieceBytes / elementBytes_;
-    return elements.within(piece * perPiece, (piece + 1) * perPiece);
-  }
-
-  int64_t bytes_, elementBytes_;
-};
-
-/// Called by all ranks. Rank 0 calls `write` with all bytes of a tensor or of
-/// its transpose, in order: piece by piece, so that no rank needs memory for a
-/// whole tensor. The ranks of the copy send what they have of each piece.
-template <typename Pieces>
-void passToRank0(const ppopt_rank &rank, const TensorCopy &copy,
-                 const Pieces &pieces, const WriteBytes &write) {
-  std::vector<char> memory, whole; // the second on rank 0 only
-  for (int64_t i = 0; i < pieces.count(); ++i) {
-    if (rank.index == 0)
-      whole.resize(pieces.bytes(i));
-    for (const TensorPiece &held : copy) {
-      bool isOwn = held.rank == rank.index;
-      int64_t bytes =
-          isOwn || rank.index == 0 ? pieces.bytesOf(held.elements, i) : 0;
-      if (bytes == 0)
-        continue;
-      memory.resize(bytes);
-      if (isOwn)
-        pieces.read(*rank.device, rank.compute, rank.places.at(held.address),
-                    held.elements, i, memory.data());
-      else
-        Messages(rank).receive(memory.data(), bytes, int(held.rank));
-      if (rank.index == 0)
-        pieces.place(memory.data(), held.elements, i, whole.data());
-      else
-        Messages(rank).send(memory.data(), bytes, 0);
-    }
-    if (rank.index == 0)
-      write(whole.data(), whole.size());
-  }
-}
-
 /// Returns the copy of the rank with coordinate 0 on all axes but that of
 /// places, and of those that share the parameter with it.
 TensorCopy ownersCopy(const Program &program, size_t parameter) {
@@ -317,10 +244,7 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
       return;
     }
     const auto &[copy, matrix, transposed] = exported[index];
-    if (transposed)
-      passToRank0(rank, copy, device::TransposedPieces(matrix), write);
-    else
-      passToRank0(rank, copy, WholePieces(matrix), write);
+    passToRank0(rank, copy, matrix, transposed, write);
   };
   if (rank.index == 0)
     return writeSafetensors(path, tensors, {{"format", "pt"}}, pass);
@@ -367,14 +291,14 @@ void gatherParameters(const ppopt_rank &rank, const ppopt_rank *into) {
       targets[buffer.index] = buffer.data;
   for (size_t i = 0; i < program.parameters.size(); ++i) {
     const Parameter &parameter = program.parameters[i];
-    passToRank0(
-        rank, ownersCopy(program, i),
-        WholePieces({1, parameter.globalElements(), byteSize(parameter.type)}),
-        [&](const void *data, uint64_t bytes) {
-          into->device->copyIn(into->compute, targets[i], data, int64_t(bytes));
-          into->device->synchronize(into->compute); // `data` changes
-          targets[i] = targets[i] + int64_t(bytes);
-        });
+    passToRank0(rank, ownersCopy(program, i),
+                {1, parameter.globalElements(), byteSize(parameter.type)},
+                /*isTransposed=*/false, [&](const void *data, uint64_t bytes) {
+                  into->device->copyIn(into->compute, targets[i], data,
+                                       int64_t(bytes));
+                  into->device->synchronize(into->compute); // `data` changes
+                  targets[i] = targets[i] + int64_t(bytes);
+                });
   }
 }
 

@@ -3,7 +3,6 @@
 #include "data/safetensors.h"
 
 #include "base/json_structure.h"
-#include "files/whole_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -246,15 +245,18 @@ uint64_t bytesOf(const TensorToStore &tensor) {
   return bytes;
 }
 
-void streamSafetensors(const std::vector<TensorToStore> &tensors,
-                       const std::map<std::string, std::string> &metadata,
-                       const TensorSource &source, const WriteBytes &write) {
-  std::vector<size_t> order = orderInFile(tensors);
+/// Returns what is before the data of a file, and stores where in the file each
+/// tensor begins.
+static std::string
+layOutFile(const std::vector<TensorToStore> &tensors,
+           const std::map<std::string, std::string> &metadata,
+           std::vector<uint64_t> &begins) {
   json header = json::object();
   if (!metadata.empty())
     header["__metadata__"] = metadata;
   uint64_t offset = 0;
-  for (size_t index : order) {
+  begins.resize(tensors.size());
+  for (size_t index : orderInFile(tensors)) {
     const TensorToStore &tensor = tensors[index];
     uint64_t bytes = bytesOf(tensor);
     if (header.contains(tensor.name))
@@ -263,18 +265,49 @@ void streamSafetensors(const std::vector<TensorToStore> &tensors,
     header[tensor.name] = {{"dtype", tensor.dtype},
                            {"shape", tensor.shape},
                            {"data_offsets", {offset, offset + bytes}}};
+    begins[index] = offset;
     offset += bytes;
   }
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
 
-  unsigned char length[8];
+  std::string length;
   for (int i = 0; i < 8; ++i)
-    length[i] = static_cast<unsigned char>(text.size() >> (8 * i));
-  write(length, sizeof(length));
-  write(text.data(), text.size());
-  for (size_t index : order)
+    length += static_cast<char>(text.size() >> (8 * i));
+  for (uint64_t &begin : begins)
+    begin += length.size() + text.size();
+  return length + text;
+}
+
+void streamSafetensors(const std::vector<TensorToStore> &tensors,
+                       const std::map<std::string, std::string> &metadata,
+                       const TensorSource &source, const WriteBytes &write) {
+  std::vector<uint64_t> begins;
+  std::string head = layOutFile(tensors, metadata, begins);
+  write(head.data(), head.size());
+  for (size_t index : orderInFile(tensors))
     source(index, write);
+}
+
+SafetensorsWriter::SafetensorsWriter(
+    const std::string &path, const std::vector<TensorToStore> &tensors,
+    const std::map<std::string, std::string> &metadata)
+    : path_(path) {
+  expect(file_.open(path));
+  std::string head = layOutFile(tensors, metadata, begins_);
+  expect(file_.write(head.data(), head.size()));
+}
+
+void SafetensorsWriter::write(size_t index, uint64_t offset, const void *data,
+                              uint64_t bytes) {
+  expect(file_.writeAt(begins_[index] + offset, data, bytes));
+}
+
+void SafetensorsWriter::commit() { expect(file_.commit()); }
+
+void SafetensorsWriter::expect(const std::string &error) const {
+  if (!error.empty())
+    throw Error("{}: {}", path_, error);
 }
 
 void writeSafetensors(const std::string &path,

@@ -10,6 +10,7 @@
 #define PPOPT_RUNTIME_DATA_SAFETENSORS_H
 
 #include "base/mapped_file.h"
+#include "files/whole_file.h"
 
 #include <cstdint>
 #include <functional>
@@ -95,6 +96,27 @@ using TensorSource = std::function<void(size_t index, const WriteBytes &write)>;
 void streamSafetensors(const std::vector<TensorToStore> &tensors,
                        const std::map<std::string, std::string> &metadata,
                        const TensorSource &source, const WriteBytes &write);
+
+/// A file that is written in pieces in any order, and appears when it is
+/// complete (WholeFile). Every call throws Error with the path.
+class SafetensorsWriter {
+public:
+  SafetensorsWriter(const std::string &path,
+                    const std::vector<TensorToStore> &tensors,
+                    const std::map<std::string, std::string> &metadata);
+
+  /// Writes bytes of tensor `index`, from the one at `offset` on.
+  void write(size_t index, uint64_t offset, const void *data, uint64_t bytes);
+  /// Call it when all bytes are written.
+  void commit();
+
+private:
+  void expect(const std::string &error) const;
+
+  const std::string path_;
+  WholeFile file_;
+  std::vector<uint64_t> begins_; ///< of the tensors, in the file
+};
 
 /// Writes a file atomically (WholeFile): a crash leaves either the old file or
 /// the new one. Throws Error.

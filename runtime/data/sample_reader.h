@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,11 +43,12 @@ makeTokenReader(const runtime::Program &program,
 
 /// Returns a reader of the rows of named tensors, one per input, in safetensors
 /// files (in a folder, its *.safetensors files). Throws Error if a tensor is
-/// missing, is not an input, or has another type or shape.
+/// missing, is not an input, or has another type or shape. With `others`,
+/// tensors that are not inputs are not read; it gets their names.
 std::unique_ptr<SampleReader>
 makeTensorReader(const runtime::Program &program,
-                 const std::vector<std::string> &paths,
-                 const std::string &flag);
+                 const std::vector<std::string> &paths, const std::string &flag,
+                 std::set<std::string> *others = nullptr);
 
 } // namespace ppopt::train
 

@@ -24,13 +24,13 @@ using runtime::Program;
 class TensorReader final : public SampleReader {
 public:
   TensorReader(const Program &program, const std::vector<std::string> &paths,
-               const std::string &flag)
+               const std::string &flag, std::set<std::string> *others)
       : paths_(paths), flag_(flag) {
     for (const Input &input : program.inputs)
       columns_.push_back({input, static_cast<uint64_t>(rowElements(input) *
                                                        byteSize(input.type))});
     for (const std::string &file : listFiles(paths, flag, kTensorExtension))
-      add(program, file);
+      add(program, file, others);
     if (count_ == 0)
       throw Error("{} {}: the tensors hold no samples", flag_,
                   describePaths(paths));
@@ -85,9 +85,10 @@ private:
     std::vector<uint64_t> tensors; ///< offset of each column
   };
 
-  void add(const Program &program, const std::string &path) {
+  void add(const Program &program, const std::string &path,
+           std::set<std::string> *others) {
     SafetensorsFile file(path);
-    checkNames(program, file);
+    checkNames(program, file, others);
     Part part{count_, {}};
     std::optional<uint64_t> samples;
     for (const Input &input : program.inputs) {
@@ -101,7 +102,8 @@ private:
     count_ += samples.value_or(0);
   }
 
-  void checkNames(const Program &program, const SafetensorsFile &file) const {
+  void checkNames(const Program &program, const SafetensorsFile &file,
+                  std::set<std::string> *others) const {
     std::vector<std::string> missing, extra;
     for (const Input &input : program.inputs)
       if (!file.find(input.name))
@@ -111,6 +113,10 @@ private:
               program.inputs.begin(), program.inputs.end(),
               [&](const Input &input) { return input.name == tensor.name; }))
         extra.push_back(tensor.name);
+    if (others) {
+      others->insert(extra.begin(), extra.end());
+      extra.clear();
+    }
     if (missing.empty() && extra.empty())
       return;
     std::vector<std::string> wrong;
@@ -154,8 +160,8 @@ private:
 
 std::unique_ptr<SampleReader>
 makeTensorReader(const Program &program, const std::vector<std::string> &paths,
-                 const std::string &flag) {
-  return std::make_unique<TensorReader>(program, paths, flag);
+                 const std::string &flag, std::set<std::string> *others) {
+  return std::make_unique<TensorReader>(program, paths, flag, others);
 }
 
 } // namespace ppopt::train

@@ -45,6 +45,13 @@ std::string WholeFile::write(const void *data, uint64_t bytes) {
                                             : describeFailure("cannot write");
 }
 
+std::string WholeFile::writeAt(uint64_t offset, const void *data,
+                               uint64_t bytes) {
+  return writeAll(descriptor_, data, bytes, offset)
+             ? ""
+             : describeFailure("cannot write");
+}
+
 std::string WholeFile::commit(bool isDurable) {
   if (isDurable && !aside_.empty() && ::fsync(descriptor_) != 0)
     return describeFailure("cannot write to the disk");
@@ -60,16 +67,21 @@ std::string WholeFile::commit(bool isDurable) {
   return "";
 }
 
-bool writeAll(int descriptor, const void *data, uint64_t bytes) {
+bool writeAll(int descriptor, const void *data, uint64_t bytes,
+              std::optional<uint64_t> offset) {
   const char *next = static_cast<const char *>(data);
   while (bytes > 0) {
-    ssize_t written = ::write(descriptor, next, bytes);
+    ssize_t written =
+        offset ? ::pwrite(descriptor, next, bytes, static_cast<off_t>(*offset))
+               : ::write(descriptor, next, bytes);
     if (written < 0 && errno == EINTR)
       continue;
     if (written < 0)
       return false;
     next += written;
     bytes -= static_cast<uint64_t>(written);
+    if (offset)
+      *offset += static_cast<uint64_t>(written);
   }
   return true;
 }

@@ -4,6 +4,7 @@
 #define PPOPT_FILES_WHOLE_FILE_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace ppopt {
@@ -23,6 +24,8 @@ public:
   WholeFile &operator=(const WholeFile &) = delete;
 
   std::string write(const void *data, uint64_t bytes);
+  /// Writes at an offset, which devices and pipes may not have.
+  std::string writeAt(uint64_t offset, const void *data, uint64_t bytes);
   /// Renames the file into place. If `isDurable`, it is on the disk on return.
   std::string commit(bool isDurable = true);
 
@@ -34,9 +37,10 @@ private:
   int descriptor_ = -1;
 };
 
-/// Writes all bytes, and continues after interruptions. Returns false on
-/// failure and sets errno.
-bool writeAll(int descriptor, const void *data, uint64_t bytes);
+/// Writes all bytes, at an offset if one is given, and continues after
+/// interruptions. Returns false on failure and sets errno.
+bool writeAll(int descriptor, const void *data, uint64_t bytes,
+              std::optional<uint64_t> offset = std::nullopt);
 
 /// Makes creations, renames and removals in a folder survive a crash. Some file
 /// systems do not support this; such failures are ignored.

@@ -19,12 +19,18 @@ Flags::Flags(Hint hint)
 }
 Flags::~Flags() = default;
 
+/// Returns the name of a flag in messages, without a short one after it.
+static std::string nameOf(const std::string &flag) {
+  return flag.substr(0, flag.find(','));
+}
+
 static CLI::Option *addValue(CLI::App &app, const std::string &flag,
                              const std::string &kind, const std::string &help,
                              const std::string &group, Flags::Read read) {
-  auto check = [flag, read = std::move(read)](const std::string &text) {
+  auto check = [name = nameOf(flag),
+                read = std::move(read)](const std::string &text) {
     if (std::string wrong = read(text); !wrong.empty())
-      throw UsageError("{}: {}", flag, wrong);
+      throw UsageError("{}: {}", name, wrong);
   };
   return app.add_option_function<std::string>(flag, check, help)
       ->type_name(kind)
@@ -71,7 +77,7 @@ void Flags::output(const std::string &flag, std::string &into,
                    const std::string &help, Writing writing) {
   onePath(flag, into, help, "FILE",
           [=](PathUses &uses, const std::string &path) {
-            uses.writes(flag, path);
+            uses.writes(nameOf(flag), path);
           });
   outputs_.emplace_back(paths_.back().first, writing);
 }

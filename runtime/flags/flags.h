@@ -71,7 +71,7 @@ public:
   /// One or more paths that are read. The flag may be repeated.
   void paths(const std::string &flag, std::vector<std::string> &into,
              const std::string &help, InFolder takes);
-  /// A file that is written.
+  /// A file that is written. `flag` may have a short name too: "--output,-o".
   void output(const std::string &flag, std::string &into,
               const std::string &help, Writing writing);
   /// A folder in which files are written; `takes` recognizes their names.

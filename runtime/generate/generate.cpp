@@ -29,7 +29,7 @@ using runtime::Parameter;
 using runtime::Program;
 
 Program parseProgram(const runtime::StoredDocument &stored) {
-  runtime::GenerationDocument document = runtime::readGeneration(stored);
+  runtime::OtherDocument document = runtime::readGeneration(stored);
   if (!document.program)
     throw Error("--generate: {}", document.refused);
   return std::move(*document.program);
@@ -116,10 +116,10 @@ void checkHasWholeModel(const Program &trained) {
   }
 }
 
-GenerationJob::GenerationJob(const CompiledProgram &compiled,
+GenerationJob::GenerationJob(const StoredProgram &stored,
                              const Program &trained, const Options &options)
-    : program(parseProgram(compiled.generationDocument)),
-      tasks(compiled.generationTasks), code(compiled.generationCode),
+    : program(parseProgram(stored.document)), tasks(stored.tasks),
+      code(stored.code),
       tokenizer(openTokenizer(options, program.generation->vocabulary)),
       prompt(encodePrompt(*tokenizer, options.prompt, *program.generation)),
       shownPrompt(options.prompt), count(options.generate),

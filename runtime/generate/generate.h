@@ -29,8 +29,8 @@ void checkHasWholeModel(const runtime::Program &trained);
 struct GenerationJob {
   /// Throws Error if the model cannot generate, the tokenizer is not the
   /// model's, or the prompt is too long. `trained` is the program that trains.
-  GenerationJob(const CompiledProgram &compiled,
-                const runtime::Program &trained, const Options &options);
+  GenerationJob(const StoredProgram &stored, const runtime::Program &trained,
+                const Options &options);
 
   runtime::Program program; ///< has `generation`
   const ppopt_task_fn *tasks;

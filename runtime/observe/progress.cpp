@@ -195,17 +195,21 @@ void Progress::showStep(int64_t step, Line &line, double secondsLeft,
     append(line, " left");
     return print(line);
   }
+  showLive(static_cast<double>(step + 1) / static_cast<double>(options_.steps),
+           secondsLeft, {line.data(), line.size()});
+}
+
+void Progress::showLive(double done, double secondsLeft,
+                        std::string_view line) {
   if (!live_.exists() || !live_.isDue())
     return;
   constexpr int kWidth = 10;
-  double done =
-      static_cast<double>(step + 1) / static_cast<double>(options_.steps);
   auto full = static_cast<int>(done * kWidth);
   Line text;
   append(text, "{:>3}% [{:=<{}}{:>{}}] ", static_cast<int>(100 * done), "",
          full, "", kWidth - full);
   appendClock(text, secondsLeft);
-  append(text, " left | {}", std::string_view(line.data(), line.size()));
+  append(text, " left | {}", line);
   live_.show({text.data(), text.size()});
 }
 
@@ -391,6 +395,26 @@ void Progress::checkpointFailed(int64_t steps, const std::string &error,
   append(line, "{{\"event\":\"checkpoint\",\"step\":{},\"error\":{}}}\n", steps,
          jsonText(error));
   log_.write(line.data(), line.size());
+}
+
+void Progress::predicting(int64_t rows, int64_t allRows, double seconds) {
+  auto done = static_cast<double>(rows), all = static_cast<double>(allRows);
+  Line line;
+  append(line, "{} of {} rows | ", rows, allRows);
+  appendCount(line, done / seconds);
+  append(line, " rows/s");
+  showLive(done / all, seconds * (all - done) / done,
+           {line.data(), line.size()});
+}
+
+void Progress::predicted(int64_t rows, double seconds,
+                         const std::string &path) {
+  Line line;
+  append(line, "predicted {} row{} in {:.2f} s | ", rows, rows == 1 ? "" : "s",
+         seconds);
+  appendCount(line, static_cast<double>(rows) / seconds);
+  append(line, " rows/s | written to {}", path);
+  print(line);
 }
 
 void Progress::stopped(int signal, int64_t steps) {

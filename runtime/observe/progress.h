@@ -23,6 +23,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ppopt::train {
@@ -91,6 +92,10 @@ public:
   /// newest one, or empty.
   void checkpointFailed(int64_t steps, const std::string &error,
                         const std::string &last);
+  /// Shows on a terminal how many of all rows are predicted.
+  void predicting(int64_t rows, int64_t allRows, double seconds);
+  /// Reports that all are, and where they are written.
+  void predicted(int64_t rows, double seconds, const std::string &path);
   /// Reports that a signal ended the run after `steps` steps.
   void stopped(int signal, int64_t steps);
   /// Prints the table of a rank's profile and logs its JSON lines.
@@ -107,6 +112,8 @@ private:
   void logMetrics(fmt::memory_buffer &line, const std::vector<double> &metrics);
   void showStep(int64_t step, fmt::memory_buffer &line, double secondsLeft,
                 bool keeps);
+  /// Shows a line on a terminal, after the share of the run that is `done`.
+  void showLive(double done, double secondsLeft, std::string_view line);
   bool isKept(int64_t step) const;
   std::string describeWorkers(const char *transport) const;
   bool oneProcess() const { return transport_ != "mpi"; }

@@ -51,6 +51,7 @@ struct Options {
   bool evaluatesAll = false; ///< all samples
 
   // Training.
+  bool trains = true; ///< else it only generates or predicts: `steps` is 0
   int64_t steps = 100;
   LearningRateSchedule learningRate;
   double weightDecay = 0;
@@ -74,11 +75,15 @@ struct Options {
   bool resume = false;
 
   // Generation.
-  int64_t generate = 0;       ///< tokens; 0: none
-  bool onlyGenerates = false; ///< no training: `steps` is 0
+  int64_t generate = 0; ///< tokens; 0: none
   std::string prompt, tokenizer;
   double temperature = 1;
   int64_t topK = 0; ///< 0: all tokens
+
+  // Predictions.
+  std::vector<std::string> predict;
+  std::string output;
+  std::vector<std::string> only; ///< outputs that are written; empty: all
 
   // Running.
   comm::Collectives collectives = comm::Collectives::Ring;

@@ -11,15 +11,17 @@
 
 namespace ppopt::train {
 
-struct CompiledProgram {
+/// A program's document, which may say why there is none, and its code.
+struct StoredProgram {
   runtime::StoredDocument document;
-  const ppopt_task_fn *tasks;
-  /// The generation program, or why there is none.
-  runtime::StoredDocument generationDocument;
-  const ppopt_task_fn *generationTasks;
-  std::string_view buffers; ///< the bytes of persistent buffers
-  // For GPUs; empty in programs for CPUs.
-  device::DeviceCode code, generationCode;
+  const ppopt_task_fn *tasks = nullptr;
+  device::DeviceCode code = {}; ///< for GPUs; empty in programs for CPUs
+};
+
+struct CompiledProgram {
+  StoredProgram training, generation;
+  StoredProgram prediction;      ///< empty if the model has no outputs
+  std::string_view buffers = {}; ///< the bytes of persistent buffers
 };
 
 } // namespace ppopt::train

@@ -119,6 +119,9 @@ struct Program {
     return ownedParameter(parameter).gradient.has_value();
   }
 
+  /// Whether it makes the model's outputs; else it trains, or generates.
+  bool predicts() const { return !outputs.empty(); }
+
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("abi", self.abi, "decides whether a runtime can run the program");
     f("compiler", self.compiler, "the version of ppopt that compiled it");

@@ -87,12 +87,13 @@ void score(const std::vector<std::string> &arguments) {
 int runProgram(const std::vector<std::string> &arguments) {
   if (arguments.size() != 7 || arguments[1] != "--score")
     return ppopt::train::runExecutable(
-        {{{ppopt_program_json, ppopt_program_json_size},
-          ppopt_program_checksum},
-         ppopt_tasks,
-         {{ppopt_generation_json, ppopt_generation_json_size},
-          ppopt_generation_checksum},
-         ppopt_generation_tasks},
+        {{{{ppopt_program_json, ppopt_program_json_size},
+           ppopt_program_checksum},
+          ppopt_tasks},
+         {{{ppopt_generation_json, ppopt_generation_json_size},
+           ppopt_generation_checksum},
+          ppopt_generation_tasks},
+         /*prediction=*/{}},
         arguments);
   try {
     score(arguments);

@@ -6,6 +6,9 @@
 // for two places on one rank. Optional fourth: what the plan says of the
 // processor. Optional fifth: a JSON patch (RFC 6902) of the program.
 // PPOPT_TEST_GENERATION is such a patch of the program that generates.
+// PPOPT_TEST_PREDICTION has the ranks along dp, tp and pp and the batch of the
+// program that predicts, as in "2,1,1,6"; then "local", if one rank has two
+// places; or it is why there is none. Without it the model has no outputs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,9 +16,11 @@
 #include "base/checksum.h"
 #include "generation_program.h"
 #include "pipeline_program.h"
+#include "prediction_program.h"
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 
 namespace {
@@ -56,6 +61,18 @@ const ppopt_task_fn *tasksFor(int ranks, int microbatches) {
   }
 }
 
+/// Returns the document; empty if there is none.
+std::string predictingProgram() {
+  const char *given = std::getenv("PPOPT_TEST_PREDICTION");
+  if (!given)
+    return "";
+  int dp = 0, tp = 0, pp = 0, batch = 0;
+  if (std::sscanf(given, "%d,%d,%d,%d", &dp, &tp, &pp, &batch) != 4)
+    return follow_sum::refused(given).dump();
+  return token_scores::program(dp, tp, pp, batch, std::strstr(given, "local"))
+      .dump();
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -92,10 +109,13 @@ int main(int argc, char **argv) {
   if (const char *patched = std::getenv("PPOPT_TEST_GENERATION"))
     generates = generates.patch(nlohmann::json::parse(patched));
   std::string generation = generates.dump();
+  std::string prediction = predictingProgram();
+  auto stored = [](const std::string &json, const ppopt_task_fn *tasks) {
+    return ppopt::train::StoredProgram{{json, ppopt::train::checksumOf(json)},
+                                       tasks};
+  };
   return ppopt::train::runExecutable(
-      {{text, ppopt::train::checksumOf(text)},
-       tasks,
-       {generation, ppopt::train::checksumOf(generation)},
-       follow_sum::tasks},
+      {stored(text, tasks), stored(generation, follow_sum::tasks),
+       stored(prediction, token_scores::tasks)},
       std::vector<std::string>(argv, argv + argc));
 }

@@ -3,11 +3,12 @@
 // The complete contract between an executable that ppopt compiled and the
 // runtime library that it links. Plain C, in two directions:
 //
-//  - The executable defines two programs. `ppopt_program_json`, with its size
-//    and checksum, and `ppopt_tasks` define the training program.
+//  - The executable defines two or three programs. `ppopt_program_json`, with
+//    its size and checksum, and `ppopt_tasks` define the training program.
 //    `ppopt_generation_json` and `ppopt_generation_tasks` define the program
-//    that computes the logits of the next token. The runtime's `main` reads
-//    both.
+//    that computes the logits of the next token, `ppopt_prediction_json` and
+//    `ppopt_prediction_tasks` the one that computes the model's outputs. The
+//    runtime's `main` reads them.
 //  - The bodies of the tasks call `ppopt_launch` and `ppopt_matmul`, and those
 //    with collectives `ppopt_start`, `ppopt_wait` and `ppopt_release`.
 //
@@ -139,24 +140,33 @@ extern const uint64_t ppopt_program_json_size; ///< bytes, no terminating zero
 extern const uint64_t ppopt_program_checksum;  ///< 64-bit XXH3 of the JSON
 extern const ppopt_task_fn ppopt_tasks[];      ///< in the order of "tasks"
 
-/// The generation program, or why there is none ("generation").
+/// The generation program, or why there is none ("refused").
 extern const char ppopt_generation_json[];
 extern const uint64_t ppopt_generation_json_size;
 extern const uint64_t ppopt_generation_checksum;
 extern const ppopt_task_fn ppopt_generation_tasks[];
+
+/// Executables of models with outputs only: the program that predicts, or why
+/// there is none ("refused").
+extern const char ppopt_prediction_json[];
+extern const uint64_t ppopt_prediction_json_size;
+extern const uint64_t ppopt_prediction_checksum;
+extern const ppopt_task_fn ppopt_prediction_tasks[];
 
 /// Executables of models with persistent buffers only: the elements of each,
 /// one after the other, in the order of "buffers".
 extern const char ppopt_buffers[];
 extern const uint64_t ppopt_buffers_size; ///< bytes
 
-/// Executables for GPUs only. The code of the kernels of both programs: PTX,
+/// Executables for GPUs only. The code of the kernels of each program: PTX,
 /// text with a zero at its end, and a cubin for the GPU of the plan's target,
 /// or nothing. Sizes are in bytes; PTX has none if there are no kernels.
 extern const char ppopt_ptx[], ppopt_cubin[];
 extern const uint64_t ppopt_ptx_size, ppopt_cubin_size;
 extern const char ppopt_generation_ptx[], ppopt_generation_cubin[];
 extern const uint64_t ppopt_generation_ptx_size, ppopt_generation_cubin_size;
+extern const char ppopt_prediction_ptx[], ppopt_prediction_cubin[];
+extern const uint64_t ppopt_prediction_ptx_size, ppopt_prediction_cubin_size;
 
 #ifdef __cplusplus
 }

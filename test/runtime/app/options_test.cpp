@@ -99,6 +99,13 @@ TEST(CommandLine, ReadsValues) {
   EXPECT_EQ(memoryOf("12B"), 12);
   EXPECT_EQ(memoryOf("8388607TiB"), int64_t{8388607} << 40);
   using Paths = std::vector<std::string>;
+  Options rows = parse("--predict a b -o c --init p --predict d");
+  EXPECT_EQ(rows.predict, (Paths{"a", "b", "d"}));
+  EXPECT_EQ(rows.output, "c");
+  EXPECT_EQ(rows.steps, 0);
+  EXPECT_FALSE(rows.trains);
+  EXPECT_EQ(parse("--predict a --output=c --checkpoint d --resume").output,
+            "c");
   Options several = parse("--data a b --eval-data c --steps 3 --data d");
   EXPECT_EQ(several.data, (Paths{"a", "b", "d"}));
   EXPECT_EQ(several.evalData, Paths{"c"});
@@ -200,6 +207,24 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
       {"--data d --generate 1 --temperature 0 --top-k 2", "has no effect"},
       {"--generate 1", "--generate: no parameters to generate with"},
       {"--init p --generate 1 --steps 3", "no samples to train on"},
+      {"--data d -o f", "--output: needs --predict PATH"},
+      {"--data d --only x", "--only: needs --predict PATH"},
+      {"--predict x --only=", "--only: needs the name of an output"},
+      {"--init p --predict x", "--predict: give -o FILE.safetensors"},
+      {"--predict x -o", "-o: needs a value: -o FILE"},
+      {"--predict x -o y -o z", "-o: given twice, as 'y' and as 'z'"},
+      {"--predict x -o y", "--predict: no parameters to predict with: give "
+                           "--init FILE, or --checkpoint FOLDER --resume"},
+      {"--predict x -o y --checkpoint c", "--checkpoint: --predict saves"},
+      {"--predict x -o y --resume --init p", "--resume: needs --checkpoint"},
+      {"--predict x -o y --init p --data d",
+       "--data: a run that predicts (--predict) does not use it"},
+      {"--predict x -o y --init p --steps 0", "--steps: a run that predicts"},
+      {"--predict x -o y --init p --eval-inputs e", "--eval-inputs: a run"},
+      {"--predict x -o y --init p --export e", "--export: a run that"},
+      {"--predict x -o y --init p --log l", "--log: a run that predicts"},
+      {"--predict x -o y --init p --trace t", "--trace: a run that predicts"},
+      {"--predict x -o y --init p --generate 3", "--generate: a run that"},
       {"", "no samples to train on"},
   };
   for (const Case &wrong : cases) {

@@ -136,6 +136,36 @@ TEST(Safetensors, ReplacesAFileAsAWholeAndLeavesNothingAside) {
   EXPECT_ERROR(writeSafetensors(folder.path("no/a"), {}), "cannot create");
 }
 
+TEST(Safetensors, WritesTensorsInPiecesInAnyOrder) {
+  TemporaryFolder folder;
+  std::vector<TensorToStore> tensors = {{"b", "BOOL", {3}, nullptr},
+                                        {"d", "F64", {4}, nullptr}};
+  bool b[3] = {true, false, true};
+  double d[4] = {1.5, -2, 3, 4};
+  std::string whole = folder.path("whole"), pieces = folder.path("pieces");
+  writeSafetensors(whole, {{"b", "BOOL", {3}, b}, {"d", "F64", {4}, d}},
+                   {{"format", "pt"}});
+  {
+    SafetensorsWriter writer(pieces, tensors, {{"format", "pt"}});
+    writer.write(0, 1, b + 1, 2);
+    writer.write(1, 16, d + 2, 16);
+    writer.write(1, 0, d, 16);
+    writer.write(0, 0, b, 1);
+    EXPECT_FALSE(std::filesystem::exists(pieces));
+    writer.commit();
+  }
+  EXPECT_EQ(ppopt::train::MappedFile(pieces).text(),
+            ppopt::train::MappedFile(whole).text());
+  {
+    SafetensorsWriter stopped(folder.path("stopped"), tensors, {});
+    stopped.write(1, 0, d, 32);
+  }
+  auto entries = std::filesystem::directory_iterator(folder.path("."));
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 2);
+  EXPECT_ERROR(SafetensorsWriter(folder.path("no/a"), tensors, {}),
+               "no/a: cannot create");
+}
+
 TEST(Safetensors, RefusesMalformedFiles) {
   struct Case {
     const char *header;

@@ -6,6 +6,7 @@
 #include "generation_program.h"
 #include "message_of.h"
 #include "pipeline_program.h"
+#include "prediction_program.h"
 #include "program/program.h"
 #include "program/why_refused.h"
 #include "schema/write.h"
@@ -353,7 +354,7 @@ const Wrong wrongTiles[] = {
 INSTANTIATE_TEST_SUITE_P(All, TileErrors, testing::ValuesIn(wrongTiles));
 
 TEST(Generation, Reads) {
-  GenerationDocument read = readGeneration(follow_sum::program().dump());
+  OtherDocument read = readGeneration(follow_sum::program().dump());
   EXPECT_EQ(read.refused, "");
   ASSERT_TRUE(read.program);
   ASSERT_TRUE(read.program->generation);
@@ -371,11 +372,52 @@ TEST(Generation, Reads) {
 }
 
 TEST(Generation, Refused) {
-  GenerationDocument read =
+  OtherDocument read =
       readGeneration(follow_sum::refused("m.mlir:3:8: why").dump());
   EXPECT_FALSE(read.program);
   EXPECT_EQ(read.refused, "m.mlir:3:8: why");
 }
+
+TEST(Prediction, Reads) {
+  auto read = [](const nlohmann::json &document) {
+    std::string text = document.dump();
+    return readPrediction({text, ppopt::train::checksumOf(text)});
+  };
+  nlohmann::json document = token_scores::program(2, 1, 2, 6, /*local=*/false);
+  std::optional<Program> program = read(document).program;
+  ASSERT_TRUE(program);
+  ASSERT_EQ(program->outputs.size(), 3u);
+  EXPECT_EQ(program->outputs[2].type, ElementType::i1);
+  ASSERT_EQ(program->places[1].outputs.size(), 1u);
+  EXPECT_EQ(program->places[1].outputs[0].output, 1);
+  EXPECT_EQ(program->places[1].outputs[0].address.offset(),
+            token_scores::score);
+  EXPECT_EQ(read(follow_sum::refused("why")).refused, "why");
+  EXPECT_EQ(
+      messageOf<ppopt::runtime::Error>([&] { read(follow_sum::program()); }),
+      "program: outputs is empty; the executable does not fit its "
+      "runtime: compile it again");
+}
+
+class PredictionErrors : public testing::TestWithParam<Wrong> {};
+
+TEST_P(PredictionErrors, NameTheField) {
+  expectMessage(token_scores::program(2, 1, 1, 6, /*local=*/false), GetParam());
+}
+
+const Wrong wrongOutputs[] = {
+    {"/outputs/0/type", "\"f16\"",
+     "outputs[0].type is 'f16', not one of f32, f64, bf16, i32, i64, i1"},
+    {"/outputs/0/shape", "[]",
+     "outputs[0] contradicts itself: there is no batch among its dimensions"},
+    {"/places/0/outputs/0/output", "3",
+     "places[0].outputs[0].output is 3, not in [0, 2]"},
+    {"/outputs/0/shape", "[6, 800]",
+     "places[0].outputs[0].offset is 832: 19200 bytes there end outside the "
+     "arena of 1856"},
+};
+INSTANTIATE_TEST_SUITE_P(All, PredictionErrors,
+                         testing::ValuesIn(wrongOutputs));
 
 class GenerationErrors : public testing::TestWithParam<Wrong> {};
 
