@@ -48,7 +48,7 @@ class Classifier:
         scores = hidden @ values["v"]
         other = np.float32 if hidden.dtype == np.float64 else np.float64
         return {"hidden": hidden, "scores": scores, "class": scores.argmax(-1), "sure": scores.max(-1) > 0.5, "half": as_bf16(hidden),
-                "other": hidden.astype(other), "tenths": np.trunc(scores * 10).astype(np.int32), "accuracy": scores[:, :2]}
+                "other": hidden.astype(other), "tenths": np.trunc(scores * 10).astype(np.int32), "accuracy": scores.max(-1)}
 
     def accuracy(self, values, data):
         return np.mean(self.outputs(values, data)["class"] == data["y"])
@@ -60,7 +60,7 @@ class Classifier:
                    ("%scores", f"T(Bx{c}x{t})", "output", "scores"), ("%class", "T(Bxi64)", "output", "class"), ("%sure", "T(Bxi1)", "output", "sure"),
                    ("%norm", f"T({t})", "metric", "norm"), ("%half", f"T(Bx{w}xbf16)", "output", "half"),
                    ("%other", f"T(Bx{w}x{other})", "output", "other"), ("%tenths", f"T(Bx{c}xi32)", "output", "tenths"),
-                   ("%first", f"T(Bx2x{t})", "output", "accuracy")]
+                   ("%most", f"T(Bx{t})", "output", "accuracy")]
         results = [each for each in results if each[2] == "metric" or each[3] in outputs]
         text = f"""func.func @classifier(%x: T(Bx{f}x{t}) {{pp.input = "x"}}, %y: T(Bxi32) {{pp.input = "y"}})
     -> (T({t}), {", ".join(f'{type} {{pp.{kind} = "{name}"}}' for _, type, kind, name in results)}) {{
@@ -92,7 +92,6 @@ class Classifier:
   %ten = pp.constant dense<10.0> : T({t})
   %scaled = pp.mul %scores, %ten : T(Bx{c}x{t}), T({t})
   %tenths = pp.cast %scaled : T(Bx{c}x{t}) to T(Bx{c}xi32)
-  %first = pp.slice %scores [0, 0] : T(Bx{c}x{t}) to T(Bx2x{t})
   return %loss, {", ".join(each[0] for each in results)} : T({t}), {", ".join(each[1] for each in results)}
 }}
 """
