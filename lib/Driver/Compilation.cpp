@@ -110,8 +110,9 @@ struct Compilation::Beside {
 
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
-  std::string refused; ///< why it can't be compiled
-  int64_t arena = 0;   ///< its bytes
+  /// Why it can't be compiled, and where.
+  std::string refused, refusedAt;
+  int64_t arena = 0; ///< its bytes
   llvm::thread thread;
 };
 
@@ -294,13 +295,12 @@ LogicalResult Compilation::run(Phase last, StringRef dumpFolder) {
   return success();
 }
 
-/// Returns an error as one line that begins with the user's file.
-static std::string describe(Diagnostic &found, StringRef source) {
-  std::string text = source.str();
-  if (auto at = found.getLocation()->findInstanceOf<FileLineColLoc>())
-    text = llvm::formatv("{0}:{1}:{2}", at.getFilename().getValue(),
+/// Returns a place in the user's file.
+static std::string describe(Location loc, StringRef source) {
+  if (auto at = loc->findInstanceOf<FileLineColLoc>())
+    return llvm::formatv("{0}:{1}:{2}", at.getFilename().getValue(),
                          at.getLine(), at.getColumn());
-  return text + ": " + found.str();
+  return source.str();
 }
 
 void Compilation::runPhases(Beside &beside, const PlanOptions &plan,
@@ -308,8 +308,10 @@ void Compilation::runPhases(Beside &beside, const PlanOptions &plan,
                             StringRef dumpFolder) {
   ScopedDiagnosticHandler silence(&beside.context, [&](Diagnostic &found) {
     if (beside.refused.empty() &&
-        found.getSeverity() == DiagnosticSeverity::Error)
-      beside.refused = describe(found, plan.source);
+        found.getSeverity() == DiagnosticSeverity::Error) {
+      beside.refused = found.str();
+      beside.refusedAt = describe(found.getLocation(), plan.source);
+    }
     return success();
   });
   llvm::SourceMgr text;
@@ -388,7 +390,9 @@ LogicalResult Compilation::writeExecutable(StringRef path, StringRef folder) {
                     "--no-generation";
   if (generator) {
     generator->wait();
-    why = generator->refused.empty() ? whyNotGathered() : generator->refused;
+    why = generator->refused.empty()
+              ? whyNotGathered()
+              : generator->refusedAt + ": " + generator->refused;
   }
   OwningOpRef<ModuleOp> refused;
   if (!why.empty())
@@ -403,8 +407,11 @@ LogicalResult Compilation::writeExecutable(StringRef path, StringRef folder) {
       ProgramKind::Generation);
   if (predictor) {
     predictor->wait();
-    if (!predictor->refused.empty())
-      return reject("the program that predicts: " + predictor->refused);
+    if (!predictor->refused.empty()) {
+      llvm::errs() << predictor->refusedAt << ": error: " << predictor->refused
+                   << "\n";
+      return failure();
+    }
     add(*predictor->module, "prediction", ProgramKind::Prediction);
   }
   std::string linked = (folder + "/linked").str();

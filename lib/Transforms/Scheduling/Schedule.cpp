@@ -232,13 +232,12 @@ void PlaceBuilder::build(ArrayRef<Cell> row) {
   runOnce();
 }
 
-/// Returns whether tasks return outputs, of which some places may make none.
-static bool predicts(ModuleOp module) {
-  for (auto task : module.getOps<TaskOp>())
-    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
-      if (task.getResultRole(i).getKind() == RoleKind::Output)
-        return true;
-  return false;
+/// Returns whether some place has no stage: outputs may need others alone.
+static bool leavesPlacesOut(const ppopt::schedule::StageGraph &graph) {
+  DenseSet<int> used;
+  for (const auto &stage : graph.stages)
+    used.insert(stage.place);
+  return used.size() < static_cast<size_t>(graph.places);
 }
 
 namespace {
@@ -259,7 +258,7 @@ struct Schedule : pp::impl::ScheduleBase<Schedule> {
     ppopt::schedule::StageGraph graph = makeStageGraph(module, *plan);
     auto evaluation = makeEvaluation(graph, plan->getMicrobatches());
     std::vector<std::vector<Cell>> training = evaluation;
-    if (!predicts(module)) {
+    if (!leavesPlacesOut(graph)) {
       FailureOr<ppopt::schedule::Table> table = makeTable(*plan, graph);
       if (failed(table))
         return signalPassFailure();

@@ -62,6 +62,11 @@ static LogicalResult declareInputs(func::FuncOp entry) {
   };
   if (failed(markComputedIds(entry, add)))
     return failure();
+  if (hasOutputs(entry) &&
+      llvm::all_of(entry.getArguments(),
+                   [](BlockArgument argument) { return argument.use_empty(); }))
+    return entry.emitError("its outputs depend on no input, so that there are "
+                           "no rows to predict");
   OpBuilder builder(entry);
   for (BlockArgument argument : entry.getArguments()) {
     if (argument.use_empty() && hasOutputs(entry))

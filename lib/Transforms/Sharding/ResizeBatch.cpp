@@ -65,6 +65,9 @@ struct ResizeBatch : pp::impl::ResizeBatchBase<ResizeBatch> {
       return signalPassFailure();
     }
     int64_t rowCount = global / count;
+    // With one row choose-evaluation could not tell rows from batches.
+    if (hasOutputs(*entry) && *old > 1)
+      rowCount = std::max(rowCount, int64_t(2));
     if (rowCount == *old)
       return;
     if (auto where = (*entry)->getAttrOfType<StringAttr>(kFixedBatchAttr)) {

@@ -34,6 +34,7 @@ ALLOWED = {
         "AxisParts": "a splat is cut by its type alone",
         "MakeGenerator": MAKES,
         "OptimizerStep": MAKES,
+        "SelectResults": MAKES,
         "TaskBuilder": MAKES,
         "StageTasks": MAKES,
         "Codegen": "has no operands: cloned where it is used",
