@@ -120,7 +120,7 @@ void runRank(const Program &program, int index) {
 }
 
 void inspect(const Program &program) {
-  train::describeProgram(program, {"./train"});
+  train::describeProgram(program, {}, {"./train"});
   program.unusedChannel();
   program.largestArena();
   for (const runtime::Parameter &parameter : program.parameters) {
