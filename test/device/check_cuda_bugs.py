@@ -85,23 +85,14 @@ def check_too_early(wrapped, mutation, model, plan):
 
 
 def check_other_order(programs, fake):
-    """Two operations of NCCL that a rank calls in another order than its peers: the library sees it, or a rank waits until its --timeout. Which two they are
-    depends on threads; where no other rank has to do with both, in one order, the bits are the same."""
+    """Two operations of NCCL that a rank calls in another order than its peers: the library sees it, or a rank waits until its --timeout. (Nobody sees that
+    two transfers of as many bytes to one rank change places: the receiver has one for the other.)"""
     library = r"fake CUDA: communicator \d+: .*nccl\w+ of .*\(operation \d+ of stream \d+ of GPU \d+\)"
-    watch = r"waits \d+\.\d s.*: (send|recv|the sum of|the all-gather of)"
-    machine = "count=4,memory=1GiB,connect=early"
-    good, seen = programs.train(fake, "gpt", PIPELINE, RUN, seed=1), 0
-    for number in (1, 3, 30):
-        result = []
-        failure = failure_of(lambda: result.append(programs.train(
-            fake, "gpt", PIPELINE, RUN, seed=1, name=f"swapped{number}", flags=["--timeout", "8"],
-            PPOPT_FAKE_CUDA=machine, PPOPT_FAKE_CUDA_PLANT=f"swap-nccl:{number}")))
-        if failure:
-            expect_failure(failure, f"{library}|{watch}")
-            seen += 1
-        else:
-            expect_same_bits(result[0], good, f"with call {number} swapped and without")
-    assert seen >= 2, "hardly any order matters"
+    watch = r"waits \d+\.\d s.*: (send|recv|the sum of|the all-gather of|the reduce-scatter of)"
+    for gpu, number, seen in ((0, 1, library), (1, 5, watch), (2, 4, watch)):
+        expect_failure(failure_of(lambda: programs.train(
+            fake, "gpt", PIPELINE, RUN, seed=1, name=f"swapped{gpu}_{number}", flags=["--timeout", "8"],
+            PPOPT_FAKE_CUDA="count=4,memory=1GiB,connect=early", PPOPT_FAKE_CUDA_PLANT=f"swap-nccl:{gpu}:{number}")), seen)
 
 
 def check_host_read(programs, fake):
