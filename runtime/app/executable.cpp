@@ -111,32 +111,24 @@ private:
       ways, launcher.counted);
 }
 
-/// Returns the outputs of the model, or why it makes none.
-runtime::OtherDocument readPrediction(const CompiledProgram &compiled) {
+/// Returns the outputs of the model.
+std::vector<runtime::Output> outputsOf(const CompiledProgram &compiled) {
   if (compiled.prediction.document.json.empty())
     return {};
-  return runtime::readPrediction(compiled.prediction.document);
-}
-
-Program readPredicting(const CompiledProgram &compiled) {
-  runtime::OtherDocument document = readPrediction(compiled);
-  if (document.program)
-    return std::move(*document.program);
-  if (!document.refused.empty())
-    throw Error("--predict: {}", document.refused);
-  throw UsageError("--predict: the model has no outputs: mark results of its "
-                   "function with {pp.output = \"name\"}, and compile it "
-                   "again");
+  return runtime::readProgram(compiled.prediction.document).outputs;
 }
 
 void Startup::prepare(const CompiledProgram &compiled,
                       const std::vector<std::string> &arguments,
                       const std::optional<comm::Launcher> &alone,
                       const comm::Transport *transport) {
-  bool predicts = asksToPredict(arguments);
-  stored_ = predicts ? &compiled.prediction : &compiled.training;
-  program_ = predicts ? readPredicting(compiled)
-                      : runtime::readProgram(stored_->document);
+  stored_ =
+      asksToPredict(arguments) ? &compiled.prediction : &compiled.training;
+  if (stored_->document.json.empty())
+    throw UsageError("--predict: the model has no outputs: mark results of its "
+                     "function with {pp.output = \"name\"}, and compile it "
+                     "again");
+  program_ = runtime::readProgram(stored_->document);
   options_ = parseCommandLine(*program_, arguments);
   switch (options_->mode) {
   case Mode::Help:
@@ -146,7 +138,7 @@ void Startup::prepare(const CompiledProgram &compiled,
     text_ = describeVersion(*program_);
     return;
   case Mode::Describe:
-    text_ = describeProgram(*program_, readPrediction(compiled), arguments);
+    text_ = describeProgram(*program_, outputsOf(compiled), arguments);
     return;
   case Mode::DescribeJson:
     text_ = std::string(stored_->document.json) + "\n";

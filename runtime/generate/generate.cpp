@@ -29,7 +29,7 @@ using runtime::Parameter;
 using runtime::Program;
 
 Program parseProgram(const runtime::StoredDocument &stored) {
-  runtime::OtherDocument document = runtime::readGeneration(stored);
+  runtime::GenerationDocument document = runtime::readGeneration(stored);
   if (!document.program)
     throw Error("--generate: {}", document.refused);
   return std::move(*document.program);

@@ -144,7 +144,7 @@ std::string describeVersion(const Program &program) {
 }
 
 std::string describeProgram(const Program &program,
-                            const runtime::OtherDocument &prediction,
+                            const std::vector<runtime::Output> &outputs,
                             const std::vector<std::string> &arguments) {
   const runtime::Plan &plan = program.plan;
   std::string text;
@@ -188,12 +188,9 @@ std::string describeProgram(const Program &program,
   for (const schema::Metric &metric : program.metrics)
     line("metric", metric.name + (metric.isRatio ? ": a sum divided by a count"
                                                  : ": a mean, as the loss"));
-  if (prediction.program)
-    for (const runtime::Output &output : prediction.program->outputs)
-      line("output", fmt::format("{}: {} [{}]", output.name, spell(output.type),
-                                 fmt::join(output.shape, ", ")));
-  else if (!prediction.refused.empty())
-    line("output", "none can be predicted: " + prediction.refused);
+  for (const runtime::Output &output : outputs)
+    line("output", fmt::format("{}: {} [{}]", output.name, spell(output.type),
+                               fmt::join(output.shape, ", ")));
   line("parameters", describeParameters(program));
   if (std::string shards = describeShards(program); !shards.empty())
     line("sharded", shards);

@@ -11,11 +11,10 @@
 namespace ppopt::train {
 
 /// Returns several lines: model, plan, inputs, parameters, memory, work per
-/// step, and the command that starts it. `prediction` has the model's outputs,
-/// or why there are none, if it has any. `arguments` is as in argv; only the
-/// executable's name is used.
+/// step, and the command that starts it. `outputs` are those of the model.
+/// `arguments` is as in argv; only the executable's name is used.
 std::string describeProgram(const runtime::Program &program,
-                            const runtime::OtherDocument &prediction,
+                            const std::vector<runtime::Output> &outputs,
                             const std::vector<std::string> &arguments);
 
 /// Returns three lines: the model, the compiler with its command line, and the

@@ -11,7 +11,7 @@
 
 namespace ppopt::train {
 
-/// A program's document, which may say why there is none, and its code.
+/// A program's document and its code.
 struct StoredProgram {
   runtime::StoredDocument document;
   const ppopt_task_fn *tasks = nullptr;
@@ -19,7 +19,8 @@ struct StoredProgram {
 };
 
 struct CompiledProgram {
-  StoredProgram training, generation;
+  StoredProgram training;
+  StoredProgram generation;      ///< or why there is none
   StoredProgram prediction;      ///< empty if the model has no outputs
   std::string_view buffers = {}; ///< the bytes of persistent buffers
 };

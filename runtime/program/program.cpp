@@ -114,32 +114,14 @@ std::string_view openDocument(const StoredDocument &document) {
   return document.json;
 }
 
-OtherDocument readOther(std::string_view json) {
-  Json document = parseJson(json);
-  checkVersion(document);
-  if (!document.contains("refused"))
-    return {readRunnable(document), ""};
-  OtherDocument read;
-  Path root;
-  readValue(document["refused"], root["refused"], read.refused, {});
-  return read;
-}
-
 } // namespace
 
 Program readProgram(const StoredDocument &document) {
   return readProgram(openDocument(document));
 }
 
-OtherDocument readGeneration(const StoredDocument &document) {
+GenerationDocument readGeneration(const StoredDocument &document) {
   return readGeneration(openDocument(document));
-}
-
-OtherDocument readPrediction(const StoredDocument &document) {
-  OtherDocument read = readOther(openDocument(document));
-  if (read.program && read.program->outputs.empty())
-    Path()["outputs"].fail("is empty");
-  return read;
 }
 
 Program readProgram(std::string_view json) {
@@ -148,9 +130,18 @@ Program readProgram(std::string_view json) {
   return readRunnable(document);
 }
 
-OtherDocument readGeneration(std::string_view json) {
-  OtherDocument read = readOther(json);
-  if (read.program && !read.program->generation)
+GenerationDocument readGeneration(std::string_view json) {
+  Json document = parseJson(json);
+  checkVersion(document);
+  Json generation = document.value("generation", Json());
+  if (generation.is_object() && generation.contains("refused")) {
+    std::string reason;
+    Path root, outer = root["generation"];
+    readValue(generation["refused"], outer["refused"], reason, {});
+    return {std::nullopt, reason};
+  }
+  GenerationDocument read{readRunnable(document), ""};
+  if (!read.program->generation)
     Path()["generation"].fail("is missing");
   return read;
 }

@@ -75,18 +75,16 @@ Program readProgram(const StoredDocument &document);
 /// Without a checksum.
 Program readProgram(std::string_view json);
 
-/// A document besides that of the program that trains: a program, or the reason
-/// why the compiler could not make one.
-struct OtherDocument {
-  std::optional<Program> program;
-  std::string refused; ///< the reason, if there is no program
+/// The second document of an executable: a program that generates, or the
+/// reason why the compiler could not make one.
+struct GenerationDocument {
+  std::optional<Program> program; ///< has `generation`
+  std::string refused;            ///< the reason, if there is no program
 };
 
-/// Each throws Error, as readProgram does. The program has `generation`.
-OtherDocument readGeneration(const StoredDocument &document);
-OtherDocument readGeneration(std::string_view json);
-/// The program has `outputs`.
-OtherDocument readPrediction(const StoredDocument &document);
+/// Throws Error, as readProgram does.
+GenerationDocument readGeneration(const StoredDocument &document);
+GenerationDocument readGeneration(std::string_view json);
 
 } // namespace ppopt::runtime
 

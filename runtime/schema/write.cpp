@@ -11,7 +11,8 @@ std::string writeProgram(const Program &program) {
 }
 
 std::string writeRefusedGeneration(int64_t abi, const std::string &reason) {
-  OrderedJson document = {{"abi", abi}, {"refused", escapeNonUtf8(reason)}};
+  OrderedJson document = {{"abi", abi},
+                          {"generation", {{"refused", escapeNonUtf8(reason)}}}};
   return document.dump();
 }
 

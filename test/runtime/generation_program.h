@@ -69,9 +69,9 @@ inline nlohmann::json program() {
   return result;
 }
 
-/// The document of a program that the compiler could not make.
+/// The document of a model that cannot generate.
 inline nlohmann::json refused(const std::string &reason) {
-  return {{"abi", PPOPT_ABI_VERSION}, {"refused", reason}};
+  return {{"abi", PPOPT_ABI_VERSION}, {"generation", {{"refused", reason}}}};
 }
 
 inline void generate(ppopt_rank *, void *const *args, char *) {

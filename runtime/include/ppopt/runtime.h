@@ -140,14 +140,13 @@ extern const uint64_t ppopt_program_json_size; ///< bytes, no terminating zero
 extern const uint64_t ppopt_program_checksum;  ///< 64-bit XXH3 of the JSON
 extern const ppopt_task_fn ppopt_tasks[];      ///< in the order of "tasks"
 
-/// The generation program, or why there is none ("refused").
+/// The generation program, or why there is none ("generation").
 extern const char ppopt_generation_json[];
 extern const uint64_t ppopt_generation_json_size;
 extern const uint64_t ppopt_generation_checksum;
 extern const ppopt_task_fn ppopt_generation_tasks[];
 
-/// Executables of models with outputs only: the program that predicts, or why
-/// there is none ("refused").
+/// Executables of models with outputs only: the program that predicts.
 extern const char ppopt_prediction_json[];
 extern const uint64_t ppopt_prediction_json_size;
 extern const uint64_t ppopt_prediction_checksum;

@@ -484,7 +484,7 @@ TEST(NonFiniteShards, AParameterMayBeAnotherRanks) {
 
 TEST(Describe, SaysWhatIsSharded) {
   auto describe = [](const Layout &layout) {
-    return describeProgram(read(layout), /*prediction=*/{}, {"./train"});
+    return describeProgram(read(layout), /*outputs=*/{}, {"./train"});
   };
   EXPECT_EQ(describe(notSharded).find("\nsharded"), std::string::npos);
   expectIn(describe(tied),
