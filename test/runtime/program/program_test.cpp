@@ -438,7 +438,7 @@ TEST(ProgramErrors, Version) {
   json document = least_squares::program(1, 1);
   document["abi"] = 1;
   EXPECT_EQ(errorOf(document),
-            "program: abi is 1, and this runtime has 14: compile the model "
+            "program: abi is 1, and this runtime has 13: compile the model "
             "again with the ppopt that the runtime belongs to");
 }
 
