@@ -40,23 +40,13 @@ inline nlohmann::json program() {
   result["parameters"] = {parameter("w", {2}, "f64"),
                           parameter("unused", {1, 3}, "f32", false)};
   result["tasks"] = {task("generate", "forward")};
-  result["places"] = {
-      {{"place", 0},
-       {"arena", arena(bytes)},
-       {"step_state", {{"offset", record}}},
-       {"loss", {{"offset", loss}}},
-       {"norm", nullptr},
-       {"counts", json::array()},
-       {"metrics", json::array()},
-       {"checks", json::array()},
-       {"inputs", {heldInput(0, token), heldInput(1, position)}},
-       {"parameters",
-        {heldParameter(0, weight, -1), heldParameter(1, unused, -1)}},
-       {"actions", json::array()},
-       {"eval_actions",
-        {run(0, 0, {token, position, weight, unused, cache, logits},
-             temporaries)}},
-       {"predicted", {{"launches", 0}, {"flops", 0}, {"bytes_sent", 0}}}}};
+  json place = barePlace(0, bytes, record, loss);
+  place["inputs"] = {heldInput(0, token), heldInput(1, position)};
+  place["parameters"] = {heldParameter(0, weight, -1),
+                         heldParameter(1, unused, -1)};
+  place["eval_actions"] = {
+      run(0, 0, {token, position, weight, unused, cache, logits}, temporaries)};
+  result["places"] = {place};
   result["generation"] = {
       {"vocabulary", vocabulary},
       {"context", context},

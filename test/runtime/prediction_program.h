@@ -82,24 +82,15 @@ inline nlohmann::json program(int dp, int tp, int pp, int batch, bool local) {
         action["place"] = place;
         all.push_back(action);
       }
-    json checks = json::array();
+    json made = barePlace(place, bytes, record, loss);
     if (place == 0)
-      checks.push_back({{"check", 0}, {"offset", check}});
-    result["places"].push_back(
-        {{"place", place},
-         {"arena", arena(bytes)},
-         {"step_state", {{"offset", record}}},
-         {"loss", {{"offset", loss}}},
-         {"norm", nullptr},
-         {"counts", json::array()},
-         {"metrics", json::array()},
-         {"checks", checks},
-         {"outputs", outputs},
-         {"inputs", {heldInput(0, input)}},
-         {"parameters", held},
-         {"actions", json::array()},
-         {"eval_actions", local ? json::array() : evaluationParts(actions)},
-         {"predicted", {{"launches", 0}, {"flops", 0}, {"bytes_sent", 0}}}});
+      made["checks"].push_back({{"check", 0}, {"offset", check}});
+    made["outputs"] = outputs;
+    made["inputs"] = {heldInput(0, input)};
+    made["parameters"] = held;
+    if (!local)
+      made["eval_actions"] = evaluationParts(actions);
+    result["places"].push_back(made);
   }
   if (local) {
     result["plan"]["launch"] = "local";

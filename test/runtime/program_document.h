@@ -216,6 +216,22 @@ inline json arena(int bytes) {
       {"regions", {{{"kind", "step_state"}, {"offset", 0}, {"bytes", bytes}}}}};
 }
 
+/// A place where nothing counts, is measured or runs, and there is no norm: the
+/// caller adds what there is.
+inline json barePlace(int place, int bytes, int record, int loss) {
+  json result = {
+      {"place", place},
+      {"arena", arena(bytes)},
+      {"step_state", {{"offset", record}}},
+      {"loss", {{"offset", loss}}},
+      {"norm", nullptr},
+      {"predicted", {{"launches", 0}, {"flops", 0}, {"bytes_sent", 0}}}};
+  for (const char *list : {"counts", "metrics", "checks", "inputs",
+                           "parameters", "actions", "eval_actions"})
+    result[list] = json::array();
+  return result;
+}
+
 /// A document without inputs, parameters, counts, transfers, matmuls, kernels,
 /// tasks and places: the caller adds what there is. One stage on each place;
 /// the loss is f64.

@@ -307,21 +307,12 @@ inline json program(const Layout &layout) {
       }
     }
   }
-  for (int place = 0; place < layout.places(); ++place)
-    result["places"].push_back(
-        {{"place", place},
-         {"arena", arena((end[place] + 63) / 64 * 64)},
-         {"step_state", {{"offset", 128 * place}}},
-         {"loss", {{"offset", losses[place]}}},
-         {"norm", nullptr},
-         {"counts", json::array()},
-         {"metrics", json::array()},
-         {"checks", json::array()},
-         {"inputs", json::array()},
-         {"parameters", held[place]},
-         {"actions", json::array()},
-         {"eval_actions", json::array()},
-         {"predicted", {{"launches", 0}, {"flops", 0}, {"bytes_sent", 0}}}});
+  for (int place = 0; place < layout.places(); ++place) {
+    json made = barePlace(place, (end[place] + 63) / 64 * 64, 128 * place,
+                          losses[place]);
+    made["parameters"] = held[place];
+    result["places"].push_back(made);
+  }
   if (layout.local) {
     result["plan"]["launch"] = "local";
     result["local"] = {{"actions", json::array()},
