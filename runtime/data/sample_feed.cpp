@@ -28,8 +28,7 @@ SampleFeed::SampleFeed(const Program &program, device::Device &device,
                     }))
       continue;
     const runtime::Input &declared = program.inputs[input.index];
-    memory_.emplace_back(rows * rowElements(declared) *
-                         byteSize(declared.type));
+    memory_.emplace_back(rows * declared.bytesPerRow());
     staged_.push_back({input.index, memory_.back().data()});
   }
   if (staged_.empty())

@@ -27,8 +27,7 @@ public:
                const std::string &flag, std::set<std::string> *others)
       : paths_(paths), flag_(flag) {
     for (const Input &input : program.inputs)
-      columns_.push_back({input, static_cast<uint64_t>(rowElements(input) *
-                                                       byteSize(input.type))});
+      columns_.push_back({input, static_cast<uint64_t>(input.bytesPerRow())});
     for (const std::string &file : listFiles(paths, flag, kTensorExtension))
       add(program, file, others);
     if (count_ == 0)

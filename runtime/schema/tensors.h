@@ -49,14 +49,12 @@ struct IndexedPart {
   }
 };
 
-/// A tensor that a program that predicts makes for each row of the batch.
-struct Output {
-  static constexpr const char *title = "Output";
+/// A tensor with the rows of the batch.
+struct RowTensor {
   std::string name;
   std::vector<int64_t> shape; ///< of the global batch
   ElementType type = ElementType::f32;
 
-  /// Returns the bytes of one row.
   int64_t bytesPerRow() const {
     return elementCount(shape) / shape.front() * byteSize(type);
   }
@@ -72,24 +70,18 @@ struct Output {
   }
 };
 
-struct Input {
+/// What a program that predicts makes of each row.
+struct Output : RowTensor {
+  static constexpr const char *title = "Output";
+};
+
+struct Input : RowTensor {
   static constexpr const char *title = "Input";
-  std::string name;
-  std::vector<int64_t> shape; ///< of the global batch
-  ElementType type = ElementType::f32;
   int64_t shift = 0;
   std::vector<IndexedPart> parts;
 
-  /// Returns the bytes of the rows of one rank.
-  template <typename P> int64_t bytesOf(const P &plan) const {
-    return times(plan.rowsOfPart(),
-                 elementCount(shape) / shape.front() * byteSize(type));
-  }
-
   template <typename V, typename T> static void visit(V &f, T &self) {
-    f("name", self.name, "its name");
-    f("shape", self.shape, "that of the global batch", sizes(1));
-    f("type", self.type, "of its elements");
+    RowTensor::visit(f, self);
     f("shift", self.shift,
       "with `--data`, a sample is a window of consecutive tokens, and the "
       "input, an integer input of rank 2, holds the window's tokens from here "

@@ -14,10 +14,16 @@ std::string whyUnfit(const Plan &plan) {
   return plan.getMesh().check();
 }
 
+static std::string whyWithoutRows(const RowTensor &tensor) {
+  return tensor.shape.empty() ? "there is no batch among its dimensions" : "";
+}
+
+std::string whyUnfit(const Output &output) { return whyWithoutRows(output); }
+
 std::string whyUnfit(const Input &input) {
   const std::vector<int64_t> &shape = input.shape;
-  if (shape.empty())
-    return "there is no batch among its dimensions";
+  if (std::string why = whyWithoutRows(input); !why.empty())
+    return why;
   for (const IndexedPart &part : input.parts) {
     if (input.type != ElementType::i32 && input.type != ElementType::i64)
       return "its values are ids, and neither i32 nor i64";
@@ -29,10 +35,6 @@ std::string whyUnfit(const Input &input) {
       return "one of its ranges is not a part of a row";
   }
   return "";
-}
-
-std::string whyUnfit(const Output &output) {
-  return output.shape.empty() ? "there is no batch among its dimensions" : "";
 }
 
 std::string whyUnfit(const Parameter &parameter) {

@@ -215,13 +215,14 @@ FailureOr<Sharding> ShardingPropagation::readOutput(Value value,
 /// The loss and the metrics are sums over the batch.
 LogicalResult ShardingPropagation::checkResults(func::ReturnOp ret) {
   SmallVector<Sharding> reads;
-  for (Value loss : ret.getOperands()) {
+  for (auto [number, loss] : llvm::enumerate(ret.getOperands())) {
     const Sharding &sharding = of(loss);
     if (isResize) {
       reads.push_back(sharding);
       continue;
     }
-    if (StringAttr name = findOutput(loss)) {
+    if (auto name =
+            entry.getResultAttrOfType<StringAttr>(number, kOutputAttr)) {
       FailureOr<Sharding> read = readOutput(loss, name);
       if (failed(read))
         return failure();
