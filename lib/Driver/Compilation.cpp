@@ -399,8 +399,10 @@ LogicalResult Compilation::writeExecutable(StringRef path, StringRef folder) {
     refused = makeRefusedGeneration(&context, why);
   SmallVector<NativeProgram> programs;
   auto add = [&](ModuleOp module, StringRef name, ProgramKind kind) {
-    programs.push_back(
-        {module, (folder + "/" + name).str(), getProgramPrefix(kind).str()});
+    bool trains = kind == ProgramKind::Training;
+    programs.push_back({module, (folder + "/" + name).str(),
+                        trains ? "" : (name + ".").str(),
+                        getSymbolPrefix(kind).str()});
   };
   add(*module, "training", ProgramKind::Training);
   add(refused ? *refused : *generator->module, "generation",

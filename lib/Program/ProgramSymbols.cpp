@@ -51,23 +51,21 @@ static void emitBytes(ModuleOp module, StringRef name, StringRef bytes) {
   emitNumber(module, name + "_size", bytes.size());
 }
 
-StringRef pp::getProgramPrefix(ProgramKind kind) {
+StringRef pp::getSymbolPrefix(ProgramKind kind) {
   switch (kind) {
   case ProgramKind::Training:
-    return "";
+    return "ppopt";
   case ProgramKind::Generation:
-    return "generation.";
+    return "ppopt_generation";
   case ProgramKind::Prediction:
-    return "prediction.";
+    return "ppopt_prediction";
   }
   llvm_unreachable("all kinds are listed");
 }
 
 void pp::emitProgramSymbols(ModuleOp module, ProgramKind kind,
                             ArrayRef<StringRef> tasks, StringRef json) {
-  std::string name = "ppopt";
-  if (kind != ProgramKind::Training)
-    name += "_" + getProgramPrefix(kind).drop_back().str();
+  std::string name = getSymbolPrefix(kind).str();
   std::string document =
       kind == ProgramKind::Training ? name + "_program" : name;
   emitTaskTable(module, name + "_tasks", tasks);

@@ -28,6 +28,7 @@ struct NativeProgram {
   /// The names of its files begin with this path, those of its functions with
   /// this prefix: programs of one executable share neither.
   std::string stem, prefix;
+  std::string symbols; ///< what those for the runtime begin with
 };
 
 /// What devices load of a program; both are empty if hosts run all of it.

@@ -13,9 +13,9 @@ namespace mlir::pp {
 /// The programs of an executable.
 enum class ProgramKind { Training, Generation, Prediction };
 
-/// Returns what the names of a program's functions begin with: "generation.";
-/// nothing for those of the program that trains.
-StringRef getProgramPrefix(ProgramKind kind);
+/// Returns what the names of a program's symbols for the runtime begin with:
+/// "ppopt_generation"; "ppopt" for those of the program that trains.
+StringRef getSymbolPrefix(ProgramKind kind);
 
 /// Returns the program (docs/program.md) of a module of phase kernels.
 FailureOr<schema::Program> buildProgram(ModuleOp module);

@@ -160,14 +160,11 @@ FailureOr<DeviceImages> CUDATarget::takeDeviceCode(ModuleOp native,
 /// Replaces the device code of a program by what drivers load.
 LogicalResult CUDATarget::embed(NativeProgram program,
                                 const Machine &machine) const {
-  std::string name = "ppopt";
-  if (!program.prefix.empty())
-    name += "_" + StringRef(program.prefix).drop_back().str();
   auto code = takeDeviceCode(program.module, machine, program.stem);
   if (failed(code))
     return failure();
-  addBytes(program.module, name + "_ptx", code->text);
-  addBytes(program.module, name + "_cubin", code->binary);
+  addBytes(program.module, program.symbols + "_ptx", code->text);
+  addBytes(program.module, program.symbols + "_cubin", code->binary);
   return success();
 }
 
