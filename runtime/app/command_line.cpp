@@ -93,17 +93,22 @@ void addTrainingFlags(TrainFlags &flags, Options &options) {
   flags.number(
       "--lr", options.learningRate.peak, 0, kNoLimit,
       fmt::format("Learning rate (default {})", options.learningRate.peak));
-  flags.value("--lr-schedule", "constant|linear|cosine",
-              "Learning rate after the warm-up; linear and cosine decay to "
-              "--min-lr at the last step (default constant)",
-              [&](const std::string &text) {
-                options.learningRate.shape = static_cast<LearningRateShape>(
-                    parseChoice("--lr-schedule", text,
-                                {"constant", "linear", "cosine"}));
-              });
+  flags.value(
+      "--lr-schedule", "constant|linear|cosine|wsd|inverse-sqrt",
+      "Learning rate after the warm-up; linear and cosine fall to "
+      "--min-lr at the last step, wsd in the last --lr-decay-steps, "
+      "inverse-sqrt as one over the root of the step (default "
+      "constant)",
+      [&](const std::string &text) {
+        options.learningRate.shape = static_cast<LearningRateShape>(parseChoice(
+            "--lr-schedule", text,
+            {std::begin(learningRateShapes), std::end(learningRateShapes)}));
+      });
   flags.number("--min-lr", options.learningRate.least, 0, kNoLimit,
-               "Final learning rate of a linear or cosine schedule (default "
-               "0)");
+               "Learning rate that a schedule falls to (default 0)");
+  flags.integer("--lr-decay-steps", options.learningRate.decaySteps, 1,
+                "Last steps, in which the learning rate of wsd falls (default "
+                "a tenth of --steps)");
   flags.integer("--warmup", options.learningRate.warmup, 0,
                 "Warm-up steps, in which the learning rate rises linearly "
                 "(default 0)");

@@ -226,10 +226,26 @@ void checkAsynchronous(const Program &program, const Options &options,
                      sync);
 }
 
-void checkLearningRate(const Options &options, const Flags &flags) {
-  const LearningRateSchedule &rate = options.learningRate;
+void checkLearningRate(Options &options, const Flags &flags) {
+  LearningRateSchedule &rate = options.learningRate;
+  rate.steps = options.steps;
   if (flags.has("--min-lr") && rate.shape == LearningRateShape::Constant)
-    throw UsageError("--min-lr: needs --lr-schedule linear or cosine");
+    throw UsageError("--min-lr: needs a --lr-schedule that falls, such as "
+                     "linear or cosine");
+  bool isWsd = rate.shape == LearningRateShape::Wsd;
+  if (flags.has("--lr-decay-steps") && !isWsd)
+    throw UsageError("--lr-decay-steps: needs --lr-schedule wsd");
+  if (isWsd && !flags.has("--lr-decay-steps"))
+    rate.decaySteps = std::min(std::max<int64_t>(rate.steps / 10, 1),
+                               std::max<int64_t>(rate.steps - rate.warmup, 0));
+  if (isWsd && flags.has("--lr-decay-steps") &&
+      rate.warmup + rate.decaySteps > options.steps)
+    throw UsageError("--lr-decay-steps {}: with --warmup {} more than --steps "
+                     "{}",
+                     rate.decaySteps, rate.warmup, options.steps);
+  if (rate.shape == LearningRateShape::InverseSqrt && rate.warmup == 0)
+    throw UsageError("--lr-schedule inverse-sqrt: needs --warmup, whose last "
+                     "step has the highest rate");
   if (rate.shape != LearningRateShape::Constant && rate.least > rate.peak)
     throw UsageError("--min-lr {}: more than --lr {}", rate.least, rate.peak);
   if (flags.has("--warmup") && rate.warmup > options.steps)
@@ -243,7 +259,6 @@ void checkCombinations(const Program &program, Options &options,
                        const Flags &flags) {
   checkGeneration(options, flags);
   checkPrediction(program, options, flags);
-  options.learningRate.steps = options.steps;
   checkOptimizer(program, flags);
   checkSamples(program, options, flags);
   chooseCollectives(program, options, flags);

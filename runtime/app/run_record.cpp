@@ -16,25 +16,14 @@ template <typename Number> std::string textOf(Number number) {
   return fmt::format("{}", number);
 }
 
-const char *nameOf(LearningRateShape shape) {
-  switch (shape) {
-  case LearningRateShape::Constant:
-    return "constant";
-  case LearningRateShape::Linear:
-    return "linear";
-  case LearningRateShape::Cosine:
-    return "cosine";
-  }
-  return "";
-}
-
 std::map<std::string, std::string> describeFlags(const Options &options) {
   const LearningRateSchedule &rate = options.learningRate;
   return {{"steps", textOf(options.steps)},
           {"lr", textOf(rate.peak)},
           {"min-lr", textOf(rate.least)},
           {"warmup", textOf(rate.warmup)},
-          {"lr-schedule", nameOf(rate.shape)},
+          {"lr-schedule", learningRateShapes[static_cast<int>(rate.shape)]},
+          {"lr-decay-steps", textOf(rate.decaySteps)},
           {"weight-decay", textOf(options.weightDecay)},
           {"betas", textOf(options.beta1) + "," + textOf(options.beta2)},
           {"eps", textOf(options.eps)},
@@ -155,7 +144,8 @@ std::vector<std::string> compareRuns(const Manifest &saved, const Manifest &now,
   if (std::string note = describeRewritten(saved.samples, now.samples);
       !note.empty())
     notes.push_back(note);
-  bool decays = now.flags.at("lr-schedule") != "constant";
+  const std::string &schedule = now.flags.at("lr-schedule");
+  bool decays = schedule != "constant" && schedule != "inverse-sqrt";
   for (const auto &[flag, value] : now.flags)
     if (auto then = saved.flags.find(flag);
         then != saved.flags.end() && then->second != value)

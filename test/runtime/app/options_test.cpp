@@ -156,7 +156,12 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
       {"--data d --lr 1e-3x", "--lr 1e-3x: not a number"},
       {"--data d --lr -1", "--lr -1: must be at least 0"},
       {"--data d --lr-schedule cosin", "did you mean 'cosine'?"},
-      {"--data d --min-lr 0.1", "--min-lr: needs --lr-schedule"},
+      {"--data d --min-lr 0.1", "--min-lr: needs a --lr-schedule"},
+      {"--data d --lr-decay-steps 2",
+       "--lr-decay-steps: needs --lr-schedule wsd"},
+      {"--data d --lr-schedule wsd --steps 5 --warmup 2 --lr-decay-steps 4",
+       "--lr-decay-steps 4: with --warmup 2 more than --steps 5"},
+      {"--data d --lr-schedule inverse-sqrt", "needs --warmup"},
       {"--data d --min-lr 1 --lr-schedule linear", "--min-lr 1: more than"},
       {"--data d --steps 5 --warmup 6", "--warmup 6: more than --steps 5"},
       {"--data d --betas 0.9", "must be two numbers"},
@@ -263,6 +268,36 @@ TEST(LearningRate, WarmsUpAndDecays) {
   EXPECT_DOUBLE_EQ(rate.at(8), 0.55);
   EXPECT_NEAR(rate.at(12), 0.1 + 0.9 * 0.024472, 1e-6);
   EXPECT_EQ(rate.at(13), 0.1);
+}
+
+TEST(LearningRate, StaysUntilTheLastSteps) {
+  LearningRateSchedule rate;
+  rate.shape = LearningRateShape::Wsd;
+  rate.peak = 1;
+  rate.least = 0.2;
+  rate.warmup = 2;
+  rate.steps = 10;
+  rate.decaySteps = 4;
+  EXPECT_EQ(rate.at(0), 0.5);
+  EXPECT_EQ(rate.at(5), 1);
+  EXPECT_DOUBLE_EQ(rate.at(6), 0.8);
+  EXPECT_EQ(rate.at(9), 0.2);
+  rate.decaySteps = 100; // no more than are left
+  EXPECT_EQ(rate.at(1), 1);
+  EXPECT_DOUBLE_EQ(rate.at(5), 0.6);
+}
+
+TEST(LearningRate, FallsAsTheRootOfTheStep) {
+  LearningRateSchedule rate;
+  rate.shape = LearningRateShape::InverseSqrt;
+  rate.peak = 1;
+  rate.least = 0.25;
+  rate.warmup = 4;
+  rate.steps = 10; // has no part in it
+  EXPECT_EQ(rate.at(3), 1);
+  EXPECT_EQ(rate.at(15), 0.5);
+  EXPECT_EQ(rate.at(63), 0.25);
+  EXPECT_EQ(rate.at(1000), 0.25);
 }
 
 TEST(LearningRate, ReachesBothEndsWhereThereIsRoomForThem) {
