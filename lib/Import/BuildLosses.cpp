@@ -146,14 +146,25 @@ static Value reduceRows(OpCall &call, Emitter &emit, const Classification &loss,
   return emit.castTo(losses, call.result().type);
 }
 
+/// Whether one op computes the loss.
+static bool isCrossEntropy(OpCall &call, const Classification &loss) {
+  return !loss.weights && readReduction(call) == Reduction::Mean;
+}
+
+static Value makeCrossEntropy(OpCall &call, Emitter &emit,
+                              const Classification &loss, TypedAttr smoothing) {
+  return emit.castTo(emit.make<CrossEntropyOp>(loss.input, loss.targets,
+                                               ignoredAttr(emit, loss),
+                                               smoothing),
+                     call.result().type);
+}
+
 /// The loss of logits and integer targets, with weights.
 static Value scoreLogits(OpCall &call, Emitter &emit,
                          const Classification &loss) {
+  if (isCrossEntropy(call, loss))
+    return makeCrossEntropy(call, emit, loss, TypedAttr());
   IntegerAttr ignored = ignoredAttr(emit, loss);
-  if (!loss.weights && readReduction(call) == Reduction::Mean)
-    return emit.castTo(
-        emit.make<CrossEntropyOp>(loss.input, loss.targets, ignored),
-        call.result().type);
   Value losses = emit.make<TokenLossOp>(loss.input, loss.targets, ignored);
   Value weights = rowWeights(emit, loss, Emitter::typeOf(losses));
   if (weights)
@@ -164,6 +175,9 @@ static Value scoreLogits(OpCall &call, Emitter &emit,
 /// cross_entropy_loss with a share of each target spread over all classes.
 static Value scoreSmoothed(OpCall &call, Emitter &emit,
                            const Classification &loss, double smoothing) {
+  if (isCrossEntropy(call, loss))
+    return makeCrossEntropy(call, emit, loss,
+                            emit.getBuilder().getF64FloatAttr(smoothing));
   IntegerAttr ignored = ignoredAttr(emit, loss);
   Value losses = emit.make<TokenLossOp>(loss.input, loss.targets, ignored);
   Dtype type = Emitter::typeOf(losses);

@@ -451,16 +451,11 @@ Value Importer::addLoss(Value output) {
   if (failed(target))
     return nullptr;
   if (isClasses)
-    return emit.make<CrossEntropyOp>(output, *target, IntegerAttr());
+    return emit.make<CrossEntropyOp>(output, *target, IntegerAttr(),
+                                     /*label_smoothing=*/TypedAttr());
   if (options.loss == ImportLoss::Mse)
     return emit.make<MseOp>(output, *target);
-  // softplus(x) - x y, the stable form of binary cross entropy of logits.
-  Value each =
-      emit.sub(emit.make<SoftplusOp>(output), emit.mul(output, *target));
-  Shape dims;
-  for (int64_t dim = 0; dim < Emitter::rankOf(each); ++dim)
-    dims.push_back(dim);
-  return emit.reduce(ReduceKind::Mean, each, dims, /*keepDims=*/false);
+  return emit.make<BceWithLogitsOp>(output, *target);
 }
 
 /// An export that is given one tensor for two inputs reads one input for both.

@@ -105,10 +105,28 @@ PP_DECOMPOSE(RmsNormOp, Model) {
   return {b.castLike(b.mul(rows, b.castToStatistics(getScale())), getResult())};
 }
 
+/// Moves a share of each target to all classes, in equal parts.
+static Value smoothLosses(TensorBuilder &b, CrossEntropyOp op, Value losses,
+                          double smoothing) {
+  Value logs = b.make<LogSoftmaxOp>(b.castLike(op.getLogits(), losses));
+  ArrayRef<int64_t> shape = getShape(logs);
+  Value sums = b.make<ReduceOp>(ReduceKind::Sum, logs,
+                                ArrayRef<int64_t>(shape.size() - 1),
+                                /*keep_dims=*/false);
+  if (std::optional<int64_t> ignored = op.getIgnoreIndex())
+    sums = b.select(b.compare(ComparePredicate::Eq, op.getTargets(),
+                              b.scalar(op.getTargets(), *ignored)),
+                    b.scalar(sums, 0), sums);
+  return b.sub(b.scale(losses, 1 - smoothing),
+               b.scale(sums, smoothing / shape.back()));
+}
+
 PP_DECOMPOSE(CrossEntropyOp, Model) {
   TensorBuilder b(builder, getLoc());
   Value losses =
       b.make<TokenLossOp>(getLogits(), getTargets(), getIgnoreIndexAttr());
+  if (auto smoothing = getLabelSmoothing(); smoothing && smoothing->isNonZero())
+    losses = smoothLosses(b, *this, losses, smoothing->convertToDouble());
   if (!getIgnoreIndex())
     return {b.meanAll(losses)};
   Value sum = b.sumAll(losses);
@@ -122,6 +140,14 @@ PP_DECOMPOSE(MseOp, Model) {
   Value difference =
       b.sub(b.castToStatistics(getX()), b.castToStatistics(getY()));
   return {b.meanAll(b.mul(difference, difference))};
+}
+
+PP_DECOMPOSE(BceWithLogitsOp, Model) {
+  TensorBuilder b(builder, getLoc());
+  Value x = b.castToStatistics(getLogits());
+  Value t = b.castToStatistics(getTargets());
+  Value soft = b.make<SoftplusOp>(b.make<NegOp>(x));
+  return {b.meanAll(b.add(b.mul(b.sub(b.scalar(t, 1), t), x), soft))};
 }
 
 /// Attention has a kernel of its own.

@@ -369,11 +369,15 @@ PP_INFER(CrossEntropyOp) {
   return success();
 }
 
-PP_INFER(MseOp) {
-  auto types = getTensors<MseOp>(loc, operands);
-  if (failed(types))
-    return failure();
-  results.push_back(RankedTensorType::get(
-      {}, getStatisticsType(types->front().getElementType())));
-  return success();
-}
+/// The mean over all elements of operands of one type.
+#define PP_INFER_MEAN(OpT)                                                     \
+  PP_INFER(OpT) {                                                              \
+    auto types = getTensors<OpT>(loc, operands);                               \
+    if (failed(types))                                                         \
+      return failure();                                                        \
+    results.push_back(RankedTensorType::get(                                   \
+        {}, getStatisticsType(types->front().getElementType())));              \
+    return success();                                                          \
+  }
+PP_INFER_MEAN(MseOp)
+PP_INFER_MEAN(BceWithLogitsOp)

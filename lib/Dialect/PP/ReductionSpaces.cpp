@@ -235,5 +235,8 @@ static IterationSpace sumSpace(Operation *op) {
 }
 
 IterationSpace MseOp::getIterationSpace() { return sumSpace(getOperation()); }
+IterationSpace BceWithLogitsOp::getIterationSpace() {
+  return sumSpace(getOperation());
+}
 IterationSpace CountOp::getIterationSpace() { return sumSpace(getOperation()); }
 int64_t CountOp::getNeutralElement() { return getIgnoreIndex(); }

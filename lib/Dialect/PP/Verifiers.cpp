@@ -360,6 +360,15 @@ LogicalResult AttentionStepOp::verify() {
   return success();
 }
 
+LogicalResult CrossEntropyOp::verify() {
+  std::optional<APFloat> share = getLabelSmoothing();
+  if (share &&
+      !(share->convertToDouble() >= 0 && share->convertToDouble() <= 1))
+    return emitOpError("label_smoothing is ")
+           << share->convertToDouble() << ", but must be in 0 to 1";
+  return success();
+}
+
 LogicalResult TokenLossGradOp::verify() {
   return verifyForward<TokenLossOp>(*this, {getLogits(), getTargets()}, {},
                                     {getDloss()});

@@ -236,7 +236,8 @@ def PP_CrossEntropyOp : PP_ModelOp<"cross_entropy", [PP_Infer, PP_Space, PP_Deco
   let summary = "mean over counted targets of -log softmax(logits)[target]";
   let description = [{
     logits [..., V], targets [...] in [0, V) or equal to `ignore_index`, which is not counted. A composite, replaced before
-    autodiff by the sum of token_loss over a constant, or over `count` if there is an ignore_index.
+    autodiff by the sum of token_loss over a constant, or over `count` if there is an ignore_index. With a `label_smoothing` e in [0, 1] a target
+    is the class with 1 - e, and each of the V classes with e / V, as in PyTorch.
 
     Example:
 
@@ -244,9 +245,28 @@ def PP_CrossEntropyOp : PP_ModelOp<"cross_entropy", [PP_Infer, PP_Space, PP_Deco
     %loss = pp.cross_entropy %logits, %targets {ignore_index = -1 : i64} : tensor<2x4x16xf32>, tensor<2x4xi32>
     ```
   }];
-  let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, OptionalAttr<PP_I64Attr>:$ignore_index);
+  let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, OptionalAttr<PP_I64Attr>:$ignore_index,
+                       OptionalAttr<PP_RealAttr>:$label_smoothing);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$logits `,` $targets attr-dict `:` type($logits) `,` type($targets)";
+  let hasVerifier = 1;
+}
+
+def PP_BceWithLogitsOp : PP_ModelOp<"bce_with_logits", [PP_Infer, PP_Space, PP_Decompose, SameTypeOperands]> {
+  let summary = "mean over all elements of the binary cross entropy of logits";
+  let description = [{
+    Targets are probabilities, most often 0 or 1. An element is (1 - t) x + softplus(-x), which neither overflows nor loses small losses. A composite,
+    replaced before autodiff.
+
+    Example:
+
+    ```mlir
+    %loss = pp.bce_with_logits %logits, %targets : tensor<8x3xf32>
+    ```
+  }];
+  let arguments = (ins PP_FloatTensor:$logits, PP_FloatTensor:$targets);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$logits `,` $targets attr-dict `:` type($logits)";
 }
 
 def PP_TokenLossOp : PP_ModelOp<"token_loss", [PP_Infer, DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["getIndexRange"]>, PP_Decompose, PP_Adjoint, PP_Score]> {
