@@ -128,6 +128,8 @@ NormLayout::NormLayout(ModuleOp module) {
   for (auto param : module.getOps<ParamDeclOp>())
     params[param.getParamName()] = param;
   for (auto bucket : module.getOps<BucketOp>()) {
+    if (bucket.getConstant())
+      continue;
     ParamDeclOp param; // all of a bucket are cut over the same axes
     if (!bucket.getParams().empty())
       param = params.lookup(cast<StringAttr>(bucket.getParams()[0]));
@@ -195,6 +197,8 @@ void BufferIndex::addBucket(BucketOp bucket, ArrayRef<StringRef> states) {
   int64_t updated = bucket.getUpdateElements(mesh);
   add(BufferAttr::get(context, BufferKind::Params, name),
       bucket.hasShardedParams() ? chunk : elements, bucket.getType());
+  if (bucket.getConstant())
+    return;
   add(BufferAttr::get(context, BufferKind::Grads, name),
       bucket.hasShardedGradients() ? chunk : elements, getGradType(bucket));
   for (StringRef state : states)
@@ -270,7 +274,7 @@ std::optional<int64_t> BufferIndex::getBytes(BufferAttr buffer) const {
 AddressAttr BufferIndex::getInBucket(StringAttr param, BufferKind kind,
                                      StringRef state) const {
   auto [bucket, first] = getBucket(param);
-  if (!bucket)
+  if (!bucket || (bucket.getConstant() && kind != BufferKind::Params))
     return {};
   Type element =
       kind == BufferKind::Grads ? getGradType(bucket) : bucket.getType();

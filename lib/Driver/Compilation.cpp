@@ -410,8 +410,10 @@ LogicalResult Compilation::writeExecutable(StringRef path, StringRef folder) {
   if (predictor) {
     predictor->wait();
     if (!predictor->refused.empty()) {
-      llvm::errs() << predictor->refusedAt << ": error: " << predictor->refused
-                   << "\n";
+      llvm::errs() << predictor->refusedAt
+                   << ": error: the program that predicts the outputs can't be "
+                      "compiled: "
+                   << predictor->refused << "\n";
       return failure();
     }
     add(*predictor->module, "prediction", ProgramKind::Prediction);

@@ -79,6 +79,8 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(
         createInsertPlan(makePlanOptions(options), options, options.table));
     manager.addPass(createAnnotateShardings({options.shard}));
+    manager.addPass(createGroupParameters(
+        {options.freeze, options.lrScale, options.decay}));
     manager.addPass(createDecomposeModel());
     // Marks are regions until ops have places: equal ops on two places stay
     // two.

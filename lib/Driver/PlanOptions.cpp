@@ -48,8 +48,9 @@ PlanOptions PlanOptions::forPredictor() const {
   plan.tablePath.clear();
   plan.chunks.reset();
   plan.stagePlaces.clear();
-  // Nothing learns.
-  plan.zero = 0;
+  // Nothing learns, so the parameters are all that can be sharded.
+  if (plan.zero < 3 || plan.gather == schema::Gather::step)
+    plan.zero = 0;
   plan.sync = Sync::step;
   plan.bound = 0;
   plan.tied = Tied::sum;

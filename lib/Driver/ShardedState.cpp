@@ -18,15 +18,17 @@ namespace geometry = ppopt::geometry;
 std::vector<ShardReport> pp::describeShards(ModuleOp module, PlanOp plan) {
   std::vector<ShardReport> shards;
   for (auto bucket : module.getOps<BucketOp>()) {
-    if (!bucket.hasShardedStates())
+    if (!bucket.getSharded())
       continue;
     GroupAttr group = bucket.getShardGroupAttr();
     ShardedState state = *bucket.getSharded();
     auto found = llvm::find_if(shards, [&](const ShardReport &each) {
-      return each.group == group && each.state == state;
+      return each.group == group && each.state == state &&
+             each.isConstant == bucket.getConstant();
     });
     if (found == shards.end()) {
-      shards.push_back({group, state, bucket.getChunks(plan.getGeometry()), 0});
+      shards.push_back({group, state, bucket.getConstant(),
+                        bucket.getChunks(plan.getGeometry()), 0});
       found = std::prev(shards.end());
     }
     found->parameters += bucket.getParams().size();
@@ -39,7 +41,9 @@ static void addElsewhere(ModuleOp module, PlanOp plan, int64_t place,
                          PlaceReport &report) {
   int64_t states = getOptimizerStates(plan.getOptimizer()).size();
   for (auto bucket : module.getOps<BucketOp>()) {
-    if (!llvm::is_contained(bucket.getUpdatePlaces(), place))
+    if (!llvm::is_contained(bucket.getConstant() ? bucket.getPlaces()
+                                                 : bucket.getUpdatePlaces(),
+                            place))
       continue;
     int64_t elements = bucket.getElements();
     elements -= elements / bucket.getChunks(plan.getGeometry());
@@ -121,7 +125,10 @@ std::vector<size_t> findOwners(ParamDeclOp param, InBucket in,
   int64_t elements = cast<RankedTensorType>(param.getType()).getNumElements();
   std::vector<size_t> owners;
   for (int64_t rank = 0, end = mesh.ranks(); rank < end; ++rank) {
-    if (!llvm::is_contained(in.bucket.getUpdatePlaces(), mesh.placeOf(rank)))
+    if (!llvm::is_contained(in.bucket.getConstant()
+                                ? in.bucket.getPlaces()
+                                : in.bucket.getUpdatePlaces(),
+                            mesh.placeOf(rank)))
       continue;
     geometry::OwnedElements owned = geometry::ownedElements(
         in.bucket.getElements(), in.first, elements, mesh.size(group),
@@ -155,7 +162,7 @@ SmallVector<int64_t> pp::predictCheckpointBytes(ModuleOp module, PlanOp plan) {
       InBucket in = buffers.getBucket(param.getParamNameAttr());
       std::vector<size_t> owners = holders;
       bool isOwned = in.bucket && in.bucket.getOwners();
-      if (!isLocal && in.bucket && (in.bucket.hasShardedStates() || isOwned))
+      if (!isLocal && in.bucket && (in.bucket.getSharded() || isOwned))
         owners = findOwners(param, in, mesh);
       bool isSharded = in.bucket && (in.bucket.hasShardedParams() || isOwned);
       items.push_back({bytes, isSharded ? owners : holders});

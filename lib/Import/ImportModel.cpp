@@ -315,6 +315,7 @@ LogicalResult Importer::addParameter(const InputSpec &spec) {
   auto param = ParamOp::create(
       builder, where, emit.tensorType(meta.type, meta.shape), spec.name, *init,
       /*frozen=*/!meta.requiresGrad, /*no_decay=*/false,
+      /*lr_scale=*/TypedAttr(), /*decay_scale=*/TypedAttr(),
       /*place=*/IntegerAttr(), /*shard=*/ShardingAttr());
   environment.tensors[spec.value] = {
       meta.type, meta.shape, {}, param.getResult(), 0};

@@ -113,8 +113,8 @@ std::optional<schema::Shard> PlaceWriter::describeShard(ParamDeclOp param) {
                          int64_t(bucket.getElements()),
                          first,
                          schema::ShardOf::parameters};
-  if (!bucket || !bucket.hasShardedStates() ||
-      !llvm::is_contained(bucket.getUpdatePlaces(), contents.place))
+  if (!bucket || !bucket.getSharded() ||
+      (bucket.getBorrowed() && bucket.getPlaces().front() != contents.place))
     return std::nullopt;
   auto [axes, among] = bucket.getShardGroup()->getGeometry();
   schema::ShardOf of = bucket.hasShardedParams() ? schema::ShardOf::parameters

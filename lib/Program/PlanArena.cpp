@@ -104,10 +104,11 @@ void ArenaPlanner::addParameters() {
   for (BucketOp bucket : place.buckets)
     add(get(BufferKind::Params, bucket.getSymName()));
   for (ParamDeclOp param : place.params)
-    if (!param.getLearns())
+    if (!shared.buffers.getBucket(param.getParamNameAttr()).bucket)
       add(get(BufferKind::Param, param.getParamName()));
   for (BucketOp bucket : place.buckets)
-    add(get(BufferKind::Grads, bucket.getSymName()));
+    if (!bucket.getConstant())
+      add(get(BufferKind::Grads, bucket.getSymName()));
   for (StringRef state : getOptimizerStates(plan.getOptimizer()))
     for (BucketOp bucket : place.buckets)
       if (llvm::is_contained(bucket.getUpdatePlaces(), place.place))

@@ -221,7 +221,16 @@ LogicalResult ProgramWriter::addParameters() {
     described.gradientType =
         getSchemaType(getStatisticsType(type.getElementType()));
     described.trained = !param.getFrozen();
-    described.decayed = !param.getNoDecay();
+    auto getScale = [](std::optional<APFloat> scale) {
+      return scale && !scale->isExactlyValue(1)
+                 ? std::optional(scale->convertToDouble())
+                 : std::nullopt;
+    };
+    described.lrScale = getScale(param.getLrScale());
+    described.decayScale = getScale(param.getDecayScale());
+    described.decayed = !param.getNoDecay() && described.decayScale != 0.0;
+    if (!described.decayed)
+      described.decayScale.reset();
     described.init = describeInit(param.getInit());
     described.places = toVector(param.getPlaces());
     auto sharding = param->getAttrOfType<ShardingAttr>(kShardingAttr);

@@ -37,19 +37,21 @@ std::string describeParameters(const Program &program) {
 std::string describeShards(const Program &program) {
   constexpr const char *kSharded[] = {"states", "gradients, states",
                                       "parameters, gradients, states"};
+  constexpr const char *kConstant = "parameters that are not trained";
   geometry::Mesh mesh = program.plan.getMesh();
-  std::map<std::tuple<schema::ShardOf, std::string, int64_t>, int64_t>
-      tensors; // by axes and ranks
+  std::map<std::tuple<std::string, std::string, int64_t>, int64_t>
+      tensors; // by what is sharded, axes and ranks
   for (size_t i = 0; i < program.parameters.size(); ++i)
     if (const auto &shard = program.ownedParameter(i).shard)
-      ++tensors[{shard->of, fmt::format("{}", fmt::join(shard->axes, ", ")),
+      ++tensors[{program.learns(i) ? kSharded[static_cast<size_t>(shard->of)]
+                                   : kConstant,
+                 fmt::format("{}", fmt::join(shard->axes, ", ")),
                  mesh.size(shard->group())}];
   std::vector<std::string> parts;
   for (const auto &[shards, count] : tensors) {
     const auto &[of, axes, ranks] = shards;
-    parts.push_back(fmt::format("{} over {}: 1/{} per rank, of {} tensor{}",
-                                kSharded[static_cast<size_t>(of)], axes, ranks,
-                                count, count == 1 ? "" : "s"));
+    parts.push_back(fmt::format("{} over {}: 1/{} per rank, of {} tensor{}", of,
+                                axes, ranks, count, count == 1 ? "" : "s"));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
 }

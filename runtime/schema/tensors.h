@@ -156,6 +156,7 @@ struct Parameter {
   ElementType type = ElementType::f32;
   ElementType gradientType = ElementType::f32;
   bool trained = false, decayed = false;
+  std::optional<double> lrScale, decayScale;
   Initializer init;
   std::vector<int64_t> places; ///< places that hold it; the first is the owner
   std::optional<ParameterTile> tile; ///< set if axes of the mesh cut it
@@ -190,6 +191,10 @@ struct Parameter {
     f("gradient_type", self.gradientType, "f32 if `type` is bf16, else `type`");
     f("trained", self.trained, "it is not frozen");
     f("decayed", self.decayed, "weight decay applies to it");
+    f.optional("lr_scale", self.lrScale,
+               "factor of the learning rate, if it is not 1");
+    f.optional("decay_scale", self.decayScale,
+               "factor of the weight decay, if it is neither 0 nor 1");
     f("init", self.init, "its initial values. States start at zero");
     f("places", self.places,
       "hold a copy each; the first is the owner, whose copy is exported",

@@ -15,7 +15,7 @@
 // REFUSED: error: 'pp.copy_bucket' op brings gradients that no task adds
 pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", tied = "owner", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<64xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 1, 2>}
-pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1, 2>}
+pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, places = array<i64: 0, 1, 2>}
 pp.task collect @p0_C_b0(%a: tensor<64xf32>, %d: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}, %b: tensor<64xf32>)
     -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   %0 = pp.accumulate %d, %a : tensor<64xf32>

@@ -17,8 +17,8 @@
 // CHECK-NEXT: pp.run @p1_D
 // CHECK-NEXT: pp.start {{.*}} <grads, "tied">
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.bucket @only {params = ["a"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0>}
-pp.bucket @tied {params = ["b"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1, 2>}
+pp.bucket @only {params = ["a"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, places = array<i64: 0>}
+pp.bucket @tied {params = ["b"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, places = array<i64: 0, 1, 2>}
 pp.task norm @p0_N(%n: tensor<f64> {pp.role = #pp.role<norm, "norm">}) -> (tensor<f64> {pp.role = #pp.role<norm, "norm">}) {
   pp.return %n : tensor<f64>
 }

@@ -14,7 +14,7 @@
 // CHECK: "do":"wait","id":0}]
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, zero = 1 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<128xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<states>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<states>}
 pp.task forward stage 0 @s0_F(%w: memref<128xf32> {pp.role = #pp.role<param, "w">}, %l: memref<f32> {pp.role = #pp.role<loss, "loss">}) {
   pp.return
 }

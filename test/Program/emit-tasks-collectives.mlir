@@ -17,8 +17,8 @@
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "v" {type = tensor<6xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 2>}
 pp.param_decl "w" {type = tensor<101xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 2>}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 101 : i64, type = f32, decayed = true, places = array<i64: 0, 2>}
-pp.bucket @b1 {params = ["v"], offsets = array<i64: 0>, elements = 6 : i64, type = f32, decayed = true, places = array<i64: 0, 2>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 101 : i64, type = f32, places = array<i64: 0, 2>}
+pp.bucket @b1 {params = ["v"], offsets = array<i64: 0>, elements = 6 : i64, type = f32, places = array<i64: 0, 2>}
 pp.task forward stage 0 @s0_F(%l: memref<f32> {pp.role = #pp.role<loss, "loss">}) {
   pp.return
 }

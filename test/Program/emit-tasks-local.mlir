@@ -25,7 +25,7 @@
 pp.plan {mesh = [#pp.axis<"pp" = 2>], batch = 4 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local", tied = "owner"}
 pp.input_decl "x" {type = tensor<4x8xf32>, shift = 0 : i64}
 pp.param_decl "w" {type = tensor<64xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 1>}
-pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}
+pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, places = array<i64: 0, 1>}
 pp.task forward stage 0 @s0_F(%x: memref<4x8xf32> {pp.role = #pp.role<input, "x">}, %h: memref<4x8xf32>) {
   pp.return
 }

@@ -42,7 +42,7 @@ pp.input_decl "x" {type = tensor<8x8xf32>, shift = 0 : i64}
 pp.input_decl "y" {type = tensor<8x8xf32>, shift = 0 : i64}
 pp.param_decl "v" {type = tensor<3xf32>, init = #pp.init<zeros>, frozen, places = array<i64: 1>}
 pp.param_decl "w" {type = tensor<101xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 2>}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 101 : i64, type = f32, decayed = true, places = array<i64: 0, 2>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 101 : i64, type = f32, places = array<i64: 0, 2>}
 pp.task prologue on 1 @p1_P(%g: memref<f32> {pp.count = "targets, ignore_index -1", pp.role = #pp.role<global, "g0">}) {
   pp.return
 }

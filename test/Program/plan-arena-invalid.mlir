@@ -30,7 +30,7 @@ pp.schedule 0 attributes {slots = array<i64: 1024>} {
 // expected-note @+1 {{what would help: more places: --mesh pp=2; --optimizer sgd, which has one state in place of two}}
 pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 8 : i64, microbatches = 2 : i64, schedule = "gpipe", optimizer = "adamw", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, device_memory = 2000 : i64}
 pp.param_decl "w" {type = tensor<128xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32}
 pp.task forward stage 0 @s0_F(%l: memref<f32> {pp.role = #pp.role<loss, "loss">}) {
   pp.return
 }

@@ -18,7 +18,7 @@ pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, s
 pp.input_decl "x" {type = tensor<8x8xf32>, shift = 0 : i64}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "frozen" {type = tensor<3xf32>, init = #pp.init<zeros>, frozen}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32}
 pp.task forward stage 0 @s0_F(%l: memref<f32> {pp.role = #pp.role<loss, "loss">}, %x: memref<2x8xf32> {pp.role = #pp.role<input, "x">}) attributes {temp_bytes = 1024 : i64, workspace_bytes = 64 : i64} {
   pp.return
 }
@@ -68,7 +68,7 @@ pp.input_decl "x" {type = tensor<8x8xf32>, shift = 0 : i64}
 pp.input_decl "y" {type = tensor<8x8xf32>, shift = 0 : i64}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 1>}
 pp.param_decl "frozen" {type = tensor<3xf32>, init = #pp.init<zeros>, frozen, places = array<i64: 1>}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, places = array<i64: 0, 1>}
 pp.task forward stage 0 @s0_F(%x: memref<2x8xf32> {pp.role = #pp.role<input, "x">}) attributes {temp_bytes = 1024 : i64} {
   pp.return
 }
@@ -100,9 +100,9 @@ pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, micro
 pp.param_decl "a" {type = tensor<100xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0>}
 pp.param_decl "b" {type = tensor<32xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0>}
 pp.param_decl "c" {type = tensor<1024xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0>}
-pp.bucket @b0 {params = ["a"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true, places = array<i64: 0>}
-pp.bucket @b1 {params = ["b"], offsets = array<i64: 0>, elements = 32 : i64, type = f32, decayed = true, places = array<i64: 0>}
-pp.bucket @b2 {params = ["c"], offsets = array<i64: 0>, elements = 1024 : i64, type = f32, decayed = true, places = array<i64: 0>}
+pp.bucket @b0 {params = ["a"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, places = array<i64: 0>}
+pp.bucket @b1 {params = ["b"], offsets = array<i64: 0>, elements = 32 : i64, type = f32, places = array<i64: 0>}
+pp.bucket @b2 {params = ["c"], offsets = array<i64: 0>, elements = 1024 : i64, type = f32, places = array<i64: 0>}
 pp.task forward stage 0 @s0_F(%v: memref<64xf32>) attributes {temp_bytes = 1024 : i64, workspace_bytes = 0 : i64} {
   pp.return
 }

@@ -95,6 +95,14 @@ PlanFlags::PlanFlags(CommandLine &line) : line(line) {
             "how parameters and inputs whose names match are cut, such as "
             "'*.fc.weight=[{}, {tp}]', instead of as the model annotates them; "
             "auto: pairs of matmuls");
+  line.text("freeze", "'GLOB; …'", plan.freeze,
+            "parameters whose names match are not trained: they have no "
+            "gradients and no optimizer's states");
+  line.text("lr-scale", "'GLOB=FACTOR; …'", plan.lrScale,
+            "factors of the learning rate of parameters whose names match");
+  line.text("decay", "'GLOB=FACTOR; …'", plan.decay,
+            "factors of the weight decay of parameters whose names match, in "
+            "place of the model's no_decay; 0: none");
   line.count("batch", plan.batch,
              "rows of the global batch; overrides the model's");
   line.count("microbatches", plan.microbatches,

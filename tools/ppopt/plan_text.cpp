@@ -225,8 +225,10 @@ static double getStateBytes(const PlaceReport &place) {
   return place.learned > 0 ? double(bytes) / place.learned : 0;
 }
 
-static StringRef describe(mlir::pp::ShardedState state) {
-  switch (state) {
+static StringRef describe(const mlir::pp::ShardReport &shard) {
+  if (shard.isConstant)
+    return "parameters that are not trained";
+  switch (shard.state) {
   case mlir::pp::ShardedState::States:
     return "optimizer states";
   case mlir::pp::ShardedState::Gradients:
@@ -248,8 +250,12 @@ static void printShards(const PlanOptions &plan, const PlanReport &report,
         << "splits the batch only; --zero 1 shards the optimizer's states\n";
   if (report.shards.empty())
     return;
-  out << "\n" << describe(report.shards.front().state) << ", sharded\n";
+  StringRef before;
   for (const mlir::pp::ShardReport &shard : report.shards) {
+    if (StringRef what = describe(shard); what != before) {
+      out << "\n" << what << ", sharded\n";
+      before = what;
+    }
     out << "  over ";
     interleave(
         shard.group.getAxes(), out,
@@ -296,10 +302,12 @@ static void printMemory(const PlanReport &report, raw_ostream &out) {
 }
 
 /// Prints what the ZeRO paper counts for the stage, with Adam: per parameter,
-/// in f32 and with bf16 parameters and gradients beside f32 masters.
+/// in f32 and with bf16 parameters and gradients beside f32 masters. It counts
+/// no parameters that are not trained.
 static void printPaper(const PlanOptions &plan, const PlanReport &report,
                        raw_ostream &out) {
-  if (report.shards.empty() || plan.optimizer == schema::Optimizer::sgd)
+  if (report.shards.empty() || report.shards.back().isConstant ||
+      plan.optimizer == schema::Optimizer::sgd)
     return;
   struct Row {
     int whole, sharded; ///< bytes on each rank, and over n of them

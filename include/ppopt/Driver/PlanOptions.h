@@ -40,6 +40,10 @@ struct PlanOptions : PlanChoices {
   /// Shardings of parameters and inputs, "GLOB=SHARDING; …", in place of those
   /// that the model has.
   std::string shard;
+  /// What trains differently, in place of what the model says: "GLOB; …" of
+  /// parameters that are frozen, "GLOB=FACTOR; …" of the learning rate and of
+  /// the weight decay.
+  std::string freeze, lrScale, decay;
   /// Intermediate values of tasks that take more bytes are computed one block
   /// of rows at a time; unset: as the target says.
   std::optional<int64_t> blockBytes;

@@ -95,7 +95,8 @@ struct LoanReport {
 struct ShardReport {
   GroupAttr group;
   ShardedState state = ShardedState::States;
-  int64_t ranks = 0; ///< of the group
+  bool isConstant = false; ///< of parameters that nothing updates
+  int64_t ranks = 0;       ///< of the group
   int64_t parameters = 0;
 };
 

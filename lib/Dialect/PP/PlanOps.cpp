@@ -209,6 +209,11 @@ LogicalResult BucketOp::verify() {
   if (getOwners() && (*getOwners() < 1 || getElements() % *getOwners() != 0))
     return emitOpError("has ") << getElements() << " elements, which "
                                << *getOwners() << " owners do not divide";
+  if (getConstant() && !hasShardedParams())
+    return emitOpError("is constant, and ranks have all of it: leave its "
+                       "parameters in no bucket");
+  if (getConstant() && (getOwners() || getReplicaGroup() || getBorrowed()))
+    return emitOpError("is constant: no ranks sum or update it");
   if (getSharded() && !getShardGroup())
     return emitOpError("is sharded, and has no shard_group");
   if (hasShardedGradients() && getBorrowed())

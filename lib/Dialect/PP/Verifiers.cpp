@@ -100,6 +100,13 @@ static LogicalResult verifyEps(Operation *op, const APFloat &eps) {
 LogicalResult ParamOp::verify() {
   if (getParamName().empty())
     return emitOpError("needs a name: checkpoints are keyed by it");
+  for (auto [name, scale] : {std::pair("lr_scale", getLrScale()),
+                             std::pair("decay_scale", getDecayScale())})
+    if (scale && !(scale->isFinite() && !scale->isNegative()))
+      return emitOpError(name) << " is " << scale->convertToDouble()
+                               << ", but must be finite and at least 0";
+  if (getNoDecay() && getDecayScale())
+    return emitOpError("has no_decay and a decay_scale: leave out one");
   return success();
 }
 

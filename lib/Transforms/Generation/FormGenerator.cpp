@@ -58,7 +58,8 @@ void declare(func::FuncOp entry, OpBuilder &builder) {
     auto decl = ParamDeclOp::create(
         builder, param.getLoc(), param.getParamNameAttr(),
         TypeAttr::get(param.getType()), param.getInitAttr(),
-        param.getFrozenAttr(), param.getNoDecayAttr(),
+        param.getFrozenAttr(), param.getNoDecayAttr(), param.getLrScaleAttr(),
+        param.getDecayScaleAttr(),
         /*learns=*/UnitAttr(), builder.getDenseI64ArrayAttr({kOnlyPlace}));
     if (Attribute aliases = param->getAttr(kAliasesAttr))
       decl->setAttr(kAliasesAttr, aliases);

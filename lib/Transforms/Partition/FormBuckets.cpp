@@ -2,8 +2,9 @@
 //
 // Before: tasks and parameter declarations. After: pp.buckets, in the order in
 // which their gradients are ready; the same stages add to all gradients of a
-// bucket, the same places hold its parameters, and the same axes cut them. Each
-// place has a task that sums the squares of a chunk of each bucket that it
+// bucket, the same places hold its parameters, and the same axes cut them.
+// Then, if ranks shard parameters, those of parameters that nothing updates.
+// Each place has a task that sums the squares of a chunk of each bucket that it
 // updates (one task for the buckets that the same axes cut), a task that
 // decides whether updates change anything, and an update task per bucket.
 // Each place that borrows a bucket has the transfers to it and back, and the
@@ -58,25 +59,42 @@ struct Gradient {
 
 /// What the parameters of a bucket have in common.
 struct BucketKey {
-  BucketKey(ParamDeclOp param, const Gradient &gradient, Type readType,
+  /// Of what nothing updates.
+  BucketKey(ParamDeclOp param, std::set<int64_t> readers, Type readType,
             const geometry::Mesh &mesh)
-      : places(param.getPlaces()), gradient(gradient),
+      : places(param.getPlaces()), stages(std::move(readers)),
         cutAxes(getTileAxes(param, mesh)),
         type(cast<RankedTensorType>(param.getType()).getElementType()),
-        readType(readType), decayed(!param.getNoDecay()) {}
-
-  bool operator==(const BucketKey &other) const {
-    return places == other.places && gradient.stages == other.gradient.stages &&
-           gradient.sums == other.gradient.sums && type == other.type &&
-           readType == other.readType && decayed == other.decayed &&
-           cutAxes == other.cutAxes;
+        readType(readType) {}
+  BucketKey(ParamDeclOp param, const Gradient &gradient, Type readType,
+            const geometry::Mesh &mesh)
+      : BucketKey(param, gradient.stages, readType, mesh) {
+    isConstant = false;
+    sums = gradient.sums;
+    if (std::optional<APFloat> scale = param.getLrScale())
+      lrScale = scale->convertToDouble();
+    if (std::optional<APFloat> scale = param.getDecayScale())
+      decayScale = scale->convertToDouble();
+    if (param.getNoDecay())
+      decayScale = 0;
   }
 
+  bool operator==(const BucketKey &other) const {
+    auto fields = [](const BucketKey &key) {
+      return std::tie(key.isConstant, key.places, key.stages, key.sums,
+                      key.cutAxes, key.type, key.readType, key.lrScale,
+                      key.decayScale);
+    };
+    return fields(*this) == fields(other);
+  }
+
+  bool isConstant = true;
   ArrayRef<int64_t> places;
-  Gradient gradient;
+  std::set<int64_t> stages; ///< that add to its gradients, or that read it
+  ArrayRef<StringAttr> sums;
   SmallVector<StringAttr> cutAxes;
   Type type, readType;
-  bool decayed;
+  double lrScale = 1, decayScale = 1;
 };
 
 struct OpenBucket {
@@ -156,6 +174,38 @@ SmallVector<StringRef> orderByReadiness(ModuleOp module) {
   return order;
 }
 
+/// Returns the parameters that no bucket updates, in the order in which stages
+/// first read them, with the stages that do. Those that none reads are last.
+llvm::MapVector<StringRef, std::set<int64_t>> findConstants(ModuleOp module) {
+  llvm::MapVector<StringRef, std::set<int64_t>> constants;
+  DenseSet<StringRef> learning;
+  for (auto param : module.getOps<ParamDeclOp>())
+    if (param.getLearns())
+      learning.insert(param.getParamName());
+  std::map<int64_t, SmallVector<TaskOp>> byStage;
+  for (auto task : module.getOps<TaskOp>())
+    byStage[task.getStage()].push_back(task);
+  for (auto &[stage, tasks] : byStage)
+    for (TaskOp task : tasks) {
+      SmallVector<std::pair<Operation *, StringRef>> reads;
+      for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
+        if (RoleAttr role = task.getArgRole(i);
+            role.getKind() == RoleKind::Param &&
+            !learning.contains(role.getName()))
+          for (Operation *user : task.getArgument(i).getUsers())
+            reads.push_back({user, role.getName()});
+      llvm::stable_sort(reads, [](auto &a, auto &b) {
+        return a.first->isBeforeInBlock(b.first);
+      });
+      for (auto &[user, name] : reads)
+        constants[name].insert(stage);
+    }
+  for (auto param : module.getOps<ParamDeclOp>())
+    if (!param.getLearns())
+      constants.try_emplace(param.getParamName());
+  return constants;
+}
+
 /// Warns that --zero has no effect, and says what gives it one: a local launch
 /// takes no axis that splits the batch.
 void warnOfNoShards(PlanOp plan) {
@@ -202,6 +252,154 @@ Block *getBlock(Region &region) {
   return region.empty() ? &region.emplaceBlock() : &region.front();
 }
 
+llvm::StringMap<Gradient> findGradients(ModuleOp module) {
+  llvm::StringMap<Gradient> gradients;
+  for (auto task : module.getOps<TaskOp>())
+    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
+      if (task.getResultRole(i).getKind() != RoleKind::Grad)
+        continue;
+      Gradient &gradient = gradients[task.getResultRole(i).getName()];
+      gradient.stages.insert(task.getStage());
+      if (auto sharding =
+              task.getResultAttrOfType<ShardingAttr>(i, kShardingAttr))
+        gradient.sums = sharding.getSums();
+    }
+  return gradients;
+}
+
+/// Collects parameters into buckets and writes those that are full, and at the
+/// end the others.
+class BucketFormer {
+public:
+  BucketFormer(PlanOp plan, OpBuilder &builder)
+      : plan(plan), builder(builder), mesh(plan.getGeometry()) {}
+
+  void add(ParamDeclOp param, BucketKey key);
+  /// Writes the buckets that are not full. Others may follow.
+  void close();
+  SmallVector<BucketOp> take() { return std::move(buckets); }
+
+private:
+  SumGroups findGroups(const BucketKey &key, bool isBorrowed);
+  void write(const OpenBucket &bucket);
+
+  PlanOp plan;
+  OpBuilder &builder;
+  geometry::Mesh mesh;
+  SmallVector<OpenBucket, 0> open;
+  SmallVector<BucketOp> buckets;
+};
+
+void BucketFormer::add(ParamDeclOp param, BucketKey key) {
+  auto type = cast<RankedTensorType>(param.getType());
+  auto *found = llvm::find_if(
+      open, [&](OpenBucket &bucket) { return bucket.key == key; });
+  if (found == open.end()) {
+    open.push_back({std::move(key), param.getLoc(), {}, {}, 0});
+    found = &open.back();
+  }
+  found->params.push_back(param.getParamName());
+  found->offsets.push_back(found->elements);
+  found->elements =
+      llvm::alignTo(found->elements + type.getNumElements(), kElementAlignment);
+  if (found->elements * type.getElementTypeBitWidth() / 8 >=
+      plan.getBucketBytes()) {
+    write(*found);
+    open.erase(found);
+  }
+}
+
+void BucketFormer::close() {
+  for (OpenBucket &bucket : open)
+    write(bucket);
+  open.clear();
+}
+
+/// Finds the axes of the mesh that the gradients of a bucket are summed over:
+/// the axis that state is sharded over, with the places that update the bucket
+/// unless each has a shard, and then the others. What is constant is sharded
+/// over the first.
+SumGroups BucketFormer::findGroups(const BucketKey &key, bool isBorrowed) {
+  bool isTied = key.places.size() > 1 && !isBorrowed && !key.isConstant;
+  // Gradients that are sharded are summed over the ranks of one place.
+  bool isShardedOnEachPlace = plan.getZero() >= 2;
+  SmallVector<StringAttr> shard, replica;
+  for (const geometry::Axis &axis : mesh) {
+    StringAttr name = builder.getStringAttr(axis.name);
+    if (axis.size == 1)
+      continue;
+    if (axis.name == geometry::placeAxis) {
+      if (isTied)
+        (isShardedOnEachPlace ? replica : shard).push_back(name);
+    } else if (key.isConstant || llvm::is_contained(key.sums, name)) {
+      if (axis.name == mesh.shardAxis())
+        shard.push_back(name);
+      else if (!key.isConstant)
+        replica.push_back(name);
+    }
+  }
+  auto getGroup = [&](ArrayRef<StringAttr> axes) -> GroupAttr {
+    bool spansPlaces = llvm::is_contained(axes, geometry::placeAxis);
+    return axes.empty()
+               ? GroupAttr()
+               : GroupAttr::get(plan.getContext(), axes,
+                                spansPlaces ? key.places : ArrayRef<int64_t>());
+  };
+  return {getGroup(shard), getGroup(replica)};
+}
+
+void BucketFormer::write(const OpenBucket &bucket) {
+  const BucketKey &key = bucket.key;
+  bool isAsynchronous = plan.getSync() != Sync::step;
+  bool isBorrowed = plan.getTied() == Tied::owner && key.places.size() > 1 &&
+                    !isAsynchronous && !key.isConstant;
+  // checkStage() refuses what several places hold
+  SumGroups groups = isAsynchronous ? SumGroups() : findGroups(key, isBorrowed);
+  auto sizeOf = [&](GroupAttr group) {
+    return group ? mesh.size(group.getGeometry()) : 1;
+  };
+  int64_t padding = kElementAlignment * sizeOf(groups.shard) *
+                    sizeOf(groups.replica) * plan.getTrainers();
+  std::optional<ShardedState> state = getShardedState(plan);
+  ShardedStateAttr sharded;
+  if (state && groups.shard)
+    sharded = ShardedStateAttr::get(plan.getContext(), *state);
+  buckets.push_back(BucketOp::create(
+      builder, bucket.loc, "b" + std::to_string(buckets.size()),
+      builder.getStrArrayAttr(bucket.params), bucket.offsets,
+      llvm::alignTo(bucket.elements, padding), key.type, APFloat(key.lrScale),
+      APFloat(key.decayScale), key.isConstant, key.places, isBorrowed,
+      groups.shard, groups.replica, sharded,
+      key.readType ? TypeAttr::get(key.readType) : TypeAttr(),
+      isAsynchronous ? builder.getI64IntegerAttr(plan.getTrainers())
+                     : IntegerAttr()));
+}
+
+SmallVector<BucketOp> formBuckets(ModuleOp module, PlanOp plan,
+                                  OpBuilder &builder) {
+  llvm::StringMap<ParamDeclOp> declared;
+  for (auto param : module.getOps<ParamDeclOp>())
+    declared[param.getParamName()] = param;
+  llvm::StringMap<Gradient> gradients = findGradients(module);
+  ReadTypes readTypes = findReadTypes(module);
+  geometry::Mesh mesh = plan.getGeometry();
+  BucketFormer former(plan, builder);
+  for (StringRef name : orderByReadiness(module)) {
+    ParamDeclOp param = declared.lookup(name);
+    former.add(param,
+               BucketKey(param, gradients[name], readTypes.lookup(name), mesh));
+  }
+  former.close();
+  if (getShardedState(plan) == ShardedState::Parameters &&
+      mesh.size(mesh.shardAxis()) > 1)
+    for (auto &[name, stages] : findConstants(module)) {
+      ParamDeclOp param = declared.lookup(name);
+      former.add(param, BucketKey(param, stages, readTypes.lookup(name), mesh));
+    }
+  former.close();
+  return former.take();
+}
+
 struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
   using FormBucketsBase::FormBucketsBase;
 
@@ -213,7 +411,7 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
     if (tasks.empty())
       return;
     OpBuilder builder(*tasks.begin());
-    SmallVector<BucketOp> buckets = formBuckets(*plan, builder);
+    SmallVector<BucketOp> buckets = formBuckets(getOperation(), *plan, builder);
     StepOp step = findStep(getOperation());
     if (!step) {
       getOperation().emitError("has tasks, and no pp.step that calls them");
@@ -224,6 +422,8 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
     builder.setInsertionPoint(step);
     std::map<int64_t, SmallVector<BucketOp>> updatedBy;
     for (BucketOp bucket : buckets) {
+      if (bucket.getConstant())
+        continue;
       if (failed(checkStage(bucket, *plan)) ||
           failed(checkChunks(bucket, *plan)))
         return signalPassFailure();
@@ -268,9 +468,7 @@ private:
                     SmallVectorImpl<TaskOperand> &counts);
   void lend(BucketOp bucket, StepOp step, OpBuilder &builder);
   void callEnd(StepOp step);
-  llvm::StringMap<Gradient> findGradients();
   LogicalResult checkChunks(BucketOp bucket, PlanOp plan);
-  SmallVector<BucketOp> formBuckets(PlanOp plan, OpBuilder &builder);
 
   int64_t nextCopy = 0;
   /// The tasks that add the gradients that come back of borrowed buckets.
@@ -330,51 +528,6 @@ void FormBuckets::callEnd(StepOp step) {
         call(task, {});
 }
 
-llvm::StringMap<Gradient> FormBuckets::findGradients() {
-  llvm::StringMap<Gradient> gradients;
-  for (auto task : getOperation().getOps<TaskOp>())
-    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
-      if (task.getResultRole(i).getKind() != RoleKind::Grad)
-        continue;
-      Gradient &gradient = gradients[task.getResultRole(i).getName()];
-      gradient.stages.insert(task.getStage());
-      if (auto sharding =
-              task.getResultAttrOfType<ShardingAttr>(i, kShardingAttr))
-        gradient.sums = sharding.getSums();
-    }
-  return gradients;
-}
-
-/// Finds the axes of the mesh that the gradients of a bucket are summed over:
-/// the axis that state is sharded over, with the places that update the bucket
-/// unless each has a shard, and then the others.
-SumGroups findGroups(PlanOp plan, const BucketKey &key, bool isBorrowed,
-                     bool isShardedOnEachPlace) {
-  Builder builder(plan.getContext());
-  geometry::Mesh mesh = plan.getGeometry();
-  bool isTied = key.places.size() > 1 && !isBorrowed;
-  SmallVector<StringAttr> shard, replica;
-  for (const geometry::Axis &axis : mesh) {
-    StringAttr name = builder.getStringAttr(axis.name);
-    if (axis.size == 1)
-      continue;
-    if (axis.name == geometry::placeAxis) {
-      if (isTied)
-        (isShardedOnEachPlace ? replica : shard).push_back(name);
-    } else if (llvm::is_contained(key.gradient.sums, name)) {
-      (axis.name == mesh.shardAxis() ? shard : replica).push_back(name);
-    }
-  }
-  auto getGroup = [&](ArrayRef<StringAttr> axes) -> GroupAttr {
-    bool spansPlaces = llvm::is_contained(axes, geometry::placeAxis);
-    return axes.empty()
-               ? GroupAttr()
-               : GroupAttr::get(plan.getContext(), axes,
-                                spansPlaces ? key.places : ArrayRef<int64_t>());
-  };
-  return {getGroup(shard), getGroup(replica)};
-}
-
 /// Checks that a place has as many chunks of the bucket as of any other: the
 /// norm counts each chunk once.
 LogicalResult FormBuckets::checkChunks(BucketOp bucket, PlanOp plan) {
@@ -390,69 +543,6 @@ LogicalResult FormBuckets::checkChunks(BucketOp bucket, PlanOp plan) {
          << bucket.getParams() << " are no sums over '"
          << StringRef(axis.data(), axis.size())
          << "', which splits the batch: they do not depend on the batch";
-}
-
-SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
-                                               OpBuilder &builder) {
-  llvm::StringMap<ParamDeclOp> declared;
-  for (auto param : getOperation().getOps<ParamDeclOp>())
-    declared[param.getParamName()] = param;
-  llvm::StringMap<Gradient> gradients = findGradients();
-  ReadTypes readTypes = findReadTypes(getOperation());
-
-  geometry::Mesh mesh = plan.getGeometry();
-  bool isAsynchronous = plan.getSync() != Sync::step;
-  SmallVector<BucketOp> buckets;
-  SmallVector<OpenBucket, 0> open;
-  auto close = [&](OpenBucket &bucket) {
-    bool isBorrowed = plan.getTied() == Tied::owner &&
-                      bucket.key.places.size() > 1 && !isAsynchronous;
-    SumGroups groups = findGroups(plan, bucket.key, isBorrowed,
-                                  /*isShardedOnEachPlace=*/plan.getZero() >= 2);
-    if (isAsynchronous)
-      groups = {}; // checkStage() refuses what several places hold
-    auto sizeOf = [&](GroupAttr group) {
-      return group ? mesh.size(group.getGeometry()) : 1;
-    };
-    int64_t padding = kElementAlignment * sizeOf(groups.shard) *
-                      sizeOf(groups.replica) * plan.getTrainers();
-    std::optional<ShardedState> state = getShardedState(plan);
-    ShardedStateAttr sharded;
-    if (state && groups.shard)
-      sharded = ShardedStateAttr::get(plan.getContext(), *state);
-    buckets.push_back(BucketOp::create(
-        builder, bucket.loc, "b" + std::to_string(buckets.size()),
-        builder.getStrArrayAttr(bucket.params), bucket.offsets,
-        llvm::alignTo(bucket.elements, padding), bucket.key.type,
-        bucket.key.decayed, bucket.key.places, isBorrowed, groups.shard,
-        groups.replica, sharded,
-        bucket.key.readType ? TypeAttr::get(bucket.key.readType) : TypeAttr(),
-        isAsynchronous ? builder.getI64IntegerAttr(plan.getTrainers())
-                       : IntegerAttr()));
-  };
-  for (StringRef name : orderByReadiness(getOperation())) {
-    ParamDeclOp param = declared.lookup(name);
-    auto type = cast<RankedTensorType>(param.getType());
-    BucketKey key(param, gradients[name], readTypes.lookup(name), mesh);
-    auto *found = llvm::find_if(
-        open, [&](OpenBucket &bucket) { return bucket.key == key; });
-    if (found == open.end()) {
-      open.push_back({key, param.getLoc(), {}, {}, 0});
-      found = &open.back();
-    }
-    found->params.push_back(name);
-    found->offsets.push_back(found->elements);
-    found->elements = llvm::alignTo(found->elements + type.getNumElements(),
-                                    kElementAlignment);
-    if (found->elements * type.getElementTypeBitWidth() / 8 >=
-        plan.getBucketBytes()) {
-      close(*found);
-      open.erase(found);
-    }
-  }
-  for (OpenBucket &bucket : open)
-    close(bucket);
-  return buckets;
 }
 
 } // namespace

@@ -57,6 +57,10 @@ public:
     return cast(scalar, RankedTensorType::get({}, getGradType(bucket)));
   }
   Value field(StringRef name) { return narrow(wideField(name)); }
+  /// The bucket's learning rate and weight decay, in f64.
+  Value learningRate() { return scaled("lr", bucket.getLrScale()); }
+  Value weightDecay() { return scaled("weight_decay", bucket.getDecayScale()); }
+  bool isDecayed() { return bucket.getDecayScale().isNonZero(); }
   Value oneMinus(Value wide) {
     return sub(ConstantOp::create(builder, loc, f64, 1.0), wide);
   }
@@ -67,6 +71,13 @@ public:
   Value sqrt(Value a) { return SqrtOp::create(builder, loc, a); }
 
 private:
+  Value scaled(StringRef name, const APFloat &scale) {
+    Value value = wideField(name);
+    if (scale.isExactlyValue(1))
+      return value;
+    return mul(value,
+               ConstantOp::create(builder, loc, f64, scale.convertToDouble()));
+  }
   RoleAttr role(RoleKind kind, StringRef state = "") {
     return RoleAttr::get(builder.getContext(), kind, bucket.getSymName(),
                          state);
@@ -99,32 +110,33 @@ private:
 
 /// Returns the gradient as the optimizer sees it: clipped, and with L2 decay if
 /// the optimizer's decay is not decoupled.
-Value getGradient(StepBuilder &step, BucketOp bucket, Value param,
-                  bool isDecoupled) {
+Value getGradient(StepBuilder &step, Value param, bool isDecoupled) {
   Value gradient = step.mul(step.gradient(), step.field("clip_scale"));
-  if (bucket.getDecayed() && !isDecoupled)
-    gradient = step.add(gradient, step.mul(step.field("weight_decay"), param));
+  if (step.isDecayed() && !isDecoupled)
+    gradient =
+        step.add(gradient, step.mul(step.narrow(step.weightDecay()), param));
   return gradient;
 }
 
-void buildSgd(StepBuilder &step, BucketOp bucket, bool isNesterov) {
+void buildSgd(StepBuilder &step, bool isNesterov) {
   Value param = step.param();
   Value velocity = step.state("momentum");
-  Value gradient = getGradient(step, bucket, param, /*isDecoupled=*/false);
+  Value gradient = getGradient(step, param, /*isDecoupled=*/false);
   Value momentum = step.field("momentum");
   velocity = step.add(step.mul(momentum, velocity), gradient);
   Value direction =
       isNesterov ? step.add(gradient, step.mul(momentum, velocity)) : velocity;
-  param = step.sub(param, step.mul(step.field("lr"), direction));
+  param =
+      step.sub(param, step.mul(step.narrow(step.learningRate()), direction));
   step.setParam(param);
   step.setState("momentum", velocity);
 }
 
-void buildAdam(StepBuilder &step, BucketOp bucket, bool isDecoupled) {
+void buildAdam(StepBuilder &step, bool isDecoupled) {
   Value param = step.param();
   Value m = step.state("m");
   Value v = step.state("v");
-  Value gradient = getGradient(step, bucket, param, isDecoupled);
+  Value gradient = getGradient(step, param, isDecoupled);
   auto decay = [&](StringRef beta, Value average, Value value) {
     Value rest = step.narrow(step.oneMinus(step.wideField(beta)));
     return step.add(step.mul(step.field(beta), average), step.mul(rest, value));
@@ -133,10 +145,10 @@ void buildAdam(StepBuilder &step, BucketOp bucket, bool isDecoupled) {
   v = decay("beta2", v, step.mul(gradient, gradient));
   Value root = step.sqrt(step.div(v, step.field("bias_correction2")));
   Value direction = step.div(m, step.add(root, step.field("eps")));
-  Value lr = step.wideField("lr");
-  if (bucket.getDecayed() && isDecoupled)
-    param = step.mul(param, step.narrow(step.oneMinus(
-                                step.mul(lr, step.wideField("weight_decay")))));
+  Value lr = step.learningRate();
+  if (step.isDecayed() && isDecoupled)
+    param = step.mul(
+        param, step.narrow(step.oneMinus(step.mul(lr, step.weightDecay()))));
   Value rate = step.narrow(step.div(lr, step.wideField("bias_correction1")));
   param = step.sub(param, step.mul(rate, direction));
   step.setParam(param);
@@ -286,9 +298,8 @@ void pp::buildUpdateTask(PlanOp plan, int64_t place, BucketOp bucket,
                    bucket.getLoc());
   StepBuilder step(task, bucket, bucket.getUpdateElements(plan.getGeometry()));
   if (plan.getOptimizer() == Optimizer::sgd)
-    buildSgd(step, bucket, plan.getNesterov());
+    buildSgd(step, plan.getNesterov());
   else
-    buildAdam(step, bucket,
-              /*isDecoupled=*/plan.getOptimizer() == Optimizer::adamw);
+    buildAdam(step, /*isDecoupled=*/plan.getOptimizer() == Optimizer::adamw);
   task.finish();
 }

@@ -69,7 +69,8 @@ void declareParameters(EntryParts &parts, OpBuilder &builder) {
     auto decl = ParamDeclOp::create(
         builder, param.getLoc(), param.getParamNameAttr(),
         TypeAttr::get(param.getType()), param.getInitAttr(),
-        param.getFrozenAttr(), param.getNoDecayAttr(),
+        param.getFrozenAttr(), param.getNoDecayAttr(), param.getLrScaleAttr(),
+        param.getDecayScaleAttr(),
         learning.contains(name) ? builder.getUnitAttr() : UnitAttr(),
         builder.getDenseI64ArrayAttr(places));
     if (ShardingAttr sharding = getShardingAttr(param))

@@ -21,7 +21,8 @@ CollectiveList::CollectiveList(ModuleOp module, PlanOp plan,
   addScalars(BufferKind::Metric, uses);
   addScalars(BufferKind::MetricCount, uses);
   for (auto bucket : module.getOps<BucketOp>())
-    addGradients(bucket);
+    if (!bucket.getConstant())
+      addGradients(bucket);
   // The gradients that it is made of are complete sums.
   addNorm(norm);
   for (auto bucket : module.getOps<BucketOp>())

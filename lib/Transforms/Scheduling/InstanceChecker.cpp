@@ -36,7 +36,7 @@ int64_t InstanceChecker::countChunks(TaskOp task) {
   for (const MemoryUse &use : index.uses.of(task))
     if (use.isChunk) {
       BucketOp bucket = index.buffers.getBucket(use.buffer);
-      if (bucket.hasShardedStates())
+      if (bucket.getSharded())
         return 1;
       return bucket.getChunks(index.mesh) / bucket.getUpdatePlaces().size();
     }

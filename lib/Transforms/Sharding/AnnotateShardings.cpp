@@ -11,11 +11,11 @@
 #include "ppopt/Analysis/Shardings.h"
 #include "ppopt/Support/NearestNames.h"
 #include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Model/NameGlobs.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 
 #include "mlir/AsmParser/AsmParser.h"
-#include "llvm/Support/GlobPattern.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_ANNOTATESHARDINGS
@@ -71,10 +71,16 @@ private:
   InFlightDiagnostic refuse() { return entry.emitError("--shard: "); }
 
   LogicalResult annotateAll(StringRef text) {
-    SmallVector<StringRef> parts;
-    text.split(parts, ';', -1, /*KeepEmpty=*/false);
-    for (StringRef part : parts)
-      if (!part.trim().empty() && failed(annotate(part.trim())))
+    auto names = llvm::map_to_vector(
+        all, [](const Annotated &each) { return each.name; });
+    auto begin = [&] { return refuse(); };
+    GlobContext context{begin, "parameter or input", names};
+    FailureOr<SmallVector<NameGlob>> globs = splitGlobs(
+        text, context, "GLOB=SHARDING, such as '*.fc.weight=[{}, {tp}]'");
+    if (failed(globs))
+      return failure();
+    for (const NameGlob &each : *globs)
+      if (failed(annotate(each, context)))
         return failure();
     return success();
   }
@@ -126,34 +132,17 @@ private:
     return diag;
   }
 
-  LogicalResult annotate(StringRef text) {
-    auto [glob, spelled] = text.split('=');
-    glob = glob.trim();
-    if (glob.empty() || spelled.trim().empty())
-      return refuse() << "'" << text
-                      << "' is not GLOB=SHARDING, such as "
-                         "'*.fc.weight=[{}, {tp}]'";
-    ShardingAttr sharding = parse(spelled.trim());
+  LogicalResult annotate(const NameGlob &glob, const GlobContext &context) {
+    ShardingAttr sharding = parse(glob.value);
     if (!sharding || failed(checkNames(sharding)))
       return failure();
-    auto pattern = llvm::GlobPattern::create(glob);
-    if (!pattern)
-      return refuse() << "'" << glob << "' is no glob: "
-                      << llvm::toString(pattern.takeError());
-    bool isMatched = false;
-    for (Annotated &each : all) {
-      if (!pattern->match(each.name))
-        continue;
-      isMatched = true;
-      if (failed(set(each, glob, sharding)))
+    FailureOr<SmallVector<unsigned>> matched = matchGlob(glob.glob, context);
+    if (failed(matched))
+      return failure();
+    for (unsigned i : *matched)
+      if (failed(set(all[i], glob.glob, sharding)))
         return failure();
-    }
-    if (isMatched)
-      return success();
-    auto names = llvm::map_to_vector(
-        all, [](const Annotated &each) { return each.name; });
-    return refuse() << "no parameter or input is named '" << glob << "'"
-                    << ppopt::suggest(glob, names);
+    return success();
   }
 
   /// Returns null after an error.

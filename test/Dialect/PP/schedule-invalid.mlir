@@ -168,7 +168,7 @@ pp.schedule 0 attributes {slots = array<i64: 64, 64>} {
 
 // -----
 
-pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}
+pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, places = array<i64: 0, 1>}
 pp.schedule 0 attributes {slots = array<i64>} {
   // expected-error @+1 {{has both ends: a place has one, a send or a receive}}
   pp.copy_bucket @b0 from 0 to 1 {id = 0 : i64}

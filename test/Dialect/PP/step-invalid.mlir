@@ -93,7 +93,7 @@ pp.step begin {
 
 // -----
 
-pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}
+pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, places = array<i64: 0, 1>}
 pp.step begin {
   // expected-error @+1 {{goes from place 1 to itself}}
   pp.copy_bucket @b0 from 1 to 1 {id = 0 : i64}
@@ -101,7 +101,7 @@ pp.step begin {
 
 // -----
 
-pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}
+pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, places = array<i64: 0, 1>}
 pp.step end {
   // expected-error @+1 {{brings gradients back, and does not say of which copy}}
   %0 = pp.copy_bucket @b0 from 1 to 0 {id = 0 : i64} : tensor<64xf32>
@@ -109,7 +109,7 @@ pp.step end {
 
 // -----
 
-pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}
+pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, places = array<i64: 0, 1>}
 pp.step begin {
   pp.copy_bucket @b0 from 0 to 1 {id = 0 : i64}
 } end {
@@ -119,8 +119,8 @@ pp.step begin {
 
 // -----
 
-pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}
-pp.bucket @b1 {borrowed, params = ["v"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}
+pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, places = array<i64: 0, 1>}
+pp.bucket @b1 {borrowed, params = ["v"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, places = array<i64: 0, 1>}
 pp.step begin {
   // expected-note @+1 {{the other is here}}
   pp.copy_bucket @b0 from 0 to 1 {id = 0 : i64}

@@ -1,7 +1,7 @@
 // RUN: %ppopt opt %s | %ppopt opt | FileCheck %s
 // RUN: %ppopt opt %s --mlir-print-op-generic | %ppopt opt | FileCheck %s
 
-pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}
+pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, places = array<i64: 0, 1>}
 pp.task forward stage 0 @s0_F(%x: tensor<1x4xf32> {pp.role = #pp.role<input, "x">}) -> tensor<1x4xf32> {
   pp.return %x : tensor<1x4xf32>
 }

@@ -158,18 +158,28 @@ pp.task forward stage 0 @f(%x: tensor<16xf32>) {
 // -----
 
 // expected-error @below {{'pp.bucket' op is borrowed, and its gradients are sharded}}
-pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1>, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, places = array<i64: 0, 1>, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+
+// -----
+
+// expected-error @below {{'pp.bucket' op is constant, and ranks have all of it: leave its parameters in no bucket}}
+pp.bucket @b0 {constant, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+
+// -----
+
+// expected-error @below {{'pp.bucket' op is constant: no ranks sum or update it}}
+pp.bucket @b0 {constant, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, shard_group = #pp.group<["fsdp"]>, replica_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
 
 // -----
 
 // expected-error @below {{'pp.bucket' op is sharded, and has no shard_group}}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, sharded = #pp.sharded_state<states>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, sharded = #pp.sharded_state<states>}
 
 // -----
 
 // expected-error @below {{'everything' is none of states, gradients, parameters}}
 // expected-error @below {{failed to parse PP_ShardedStateAttr parameter 'value'}}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<everything>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<everything>}
 
 // -----
 

@@ -2,7 +2,7 @@
 // RUN: %ppopt opt %s --mlir-print-op-generic | %ppopt opt | FileCheck %s
 
 // CHECK: pp.bucket @b0 {{.*}}sharded = #pp.sharded_state<gradients>
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
 
 // CHECK: pp.task forward stage 0 @tensors(
 // CHECK-SAME: attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>, #pp.task_collective<<reduce_scatter> over <["dp", "fsdp"]> channel 2 "b0" of 64 x f32>,

@@ -3,7 +3,7 @@
 // With tied = owner the first place alone updates what several hold: to each other goes the parameters' range, and the gradients'
 // comes back to a task that adds it. Ids go on after those of the step. Places 1 and 2 borrow w; place 2 owns v by itself. Place 1 updates nothing, and decides all the same: every rank knows the norm.
 // CHECK-DAG: pp.bucket @[[W:b[0-9]]] {borrowed, {{.*}}params = ["w"], places = array<i64: 0, 1, 2>
-// CHECK-DAG: pp.bucket @[[V:b[0-9]]] {decayed {{.*}}params = ["v"], places = array<i64: 2>
+// CHECK-DAG: pp.bucket @[[V:b[0-9]]] {{{.*}}params = ["v"], places = array<i64: 2>
 // CHECK: pp.task collect @p0_C_[[W]](%[[A:.*]]: tensor<64xf32>, %[[D:.*]]: tensor<64xf32> {pp.role = #pp.role<grad_range, "[[W]]">}, %[[B:.*]]: tensor<64xf32>) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "[[W]]">})
 // CHECK-NEXT: %[[S:.*]] = pp.accumulate %[[D]], %[[A]]
 // CHECK-NEXT: %[[T:.*]] = pp.accumulate %[[S]], %[[B]]

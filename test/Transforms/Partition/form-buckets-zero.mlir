@@ -8,14 +8,14 @@
 // OWNER: error: --zero 2 with --tied owner: places 0, 1 use ["tied"], whose gradients the owner would have to gather; use --tied sum, or --zero 1
 
 // A bucket of one place: the ranks of the axis have shards, the others replicas. Its elements are the same at all stages.
-// CHECK: pp.bucket @b0 {decayed = true, elements = 256 : i64, {{.*}}params = ["w"], places = array<i64: 1>, replica_group = #pp.group<["dp"]>, shard_group = #pp.group<["fsdp"]>,
+// CHECK: pp.bucket @b0 {elements = 256 : i64, {{.*}}params = ["w"], places = array<i64: 1>, replica_group = #pp.group<["dp"]>, shard_group = #pp.group<["fsdp"]>,
 // STATES-SAME: sharded = #pp.sharded_state<states>
 // GRADIENTS-SAME: sharded = #pp.sharded_state<gradients>
 // PARAMETERS-SAME: sharded = #pp.sharded_state<parameters>
 
 // Of several places: with sharded states these have shards together. Tasks, which sum sharded gradients, can't wait for other places: each place
 // has all shards, and those of other places are replicas.
-// CHECK: pp.bucket @b1 {decayed = true, elements = 256 : i64, {{.*}}params = ["tied"], places = array<i64: 0, 1>,
+// CHECK: pp.bucket @b1 {elements = 256 : i64, {{.*}}params = ["tied"], places = array<i64: 0, 1>,
 // STATES-SAME: replica_group = #pp.group<["dp"]>, shard_group = #pp.group<["fsdp", "pp"] among [0, 1]>, sharded = #pp.sharded_state<states>
 // TASK-SAME: replica_group = #pp.group<["dp", "pp"] among [0, 1]>, shard_group = #pp.group<["fsdp"]>,
 // GRADIENTS-SAME: sharded = #pp.sharded_state<gradients>

@@ -7,9 +7,9 @@
 // NO-SUM: error: 'pp.bucket' op the gradients of ["early"] are no sums over 'dp', which splits the batch: they do not depend on the batch
 
 // Ready first, first in; what decay leaves alone is apart; a bucket closes when it is full; padded for dp.
-// CHECK: pp.bucket @b0 {decayed = true, elements = 128 : i64, offsets = array<i64: 0>, params = ["late"], shard_group = #pp.group<["dp"]>, type
-// CHECK: pp.bucket @b1 {decayed = true, elements = 128 : i64, offsets = array<i64: 0>, params = ["early"]
-// CHECK: pp.bucket @b2 {decayed = false, elements = 128 : i64, offsets = array<i64: 0>, params = ["bias"]
+// CHECK: pp.bucket @b0 {elements = 128 : i64, offsets = array<i64: 0>, params = ["late"], shard_group = #pp.group<["dp"]>, type
+// CHECK: pp.bucket @b1 {elements = 128 : i64, offsets = array<i64: 0>, params = ["early"]
+// CHECK: pp.bucket @b2 {decay_scale = 0.000000e+00 : f64, elements = 128 : i64, offsets = array<i64: 0>, params = ["bias"]
 // CHECK: pp.task norm @p0_N(%{{.*}}: tensor<32xf32> {pp.role = #pp.role<grad_range, "b0">}
 // CHECK: pp.cast %{{.*}} : tensor<32xf32> to tensor<32xf64>
 // An update keeps the bits of what it has if a count is zero, or the loss or the norm is not finite.
@@ -48,7 +48,7 @@
 // CHECK-NOT: weight_decay
 
 // Sharded, buckets and chunks are the same. The update of a rank is of its chunk.
-// SHARDED: pp.bucket @b0 {decayed = true, elements = 128 : i64, offsets = array<i64: 0>, params = ["late"], shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<states>, type
+// SHARDED: pp.bucket @b0 {elements = 128 : i64, offsets = array<i64: 0>, params = ["late"], shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<states>, type
 // SHARDED: pp.task norm @p0_N(%{{.*}}: tensor<32xf32> {pp.role = #pp.role<grad_range, "b0">}
 // SHARDED: pp.task update @p0_U_b0(%{{.*}}: tensor<32xf32> {pp.role = #pp.role<param_range, "b0">}, %{{.*}}: tensor<32xf32> {pp.role = #pp.role<state_range, "b0", "m">}
 pp.plan {bucket_bytes = 160 : i64, mesh = [#pp.axis<"dp" = 4>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "adamw", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}

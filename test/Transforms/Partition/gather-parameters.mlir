@@ -19,9 +19,9 @@
 // CHECK-NEXT: %[[X5:.*]] = pp.add %[[X4]], %[[A0]]
 // CHECK-NEXT: pp.return %[[X5]]
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 3 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.bucket @b0 {params = ["v", "a"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
-pp.bucket @b1 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
-pp.bucket @b2 {params = ["u"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+pp.bucket @b0 {params = ["v", "a"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
+pp.bucket @b1 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
+pp.bucket @b2 {params = ["u"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
 pp.task forward stage 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">}, %w: tensor<8x8xf32> {pp.role = #pp.role<param, "w">}, %u: tensor<8xf32> {pp.role = #pp.role<param, "u">},
     %v: tensor<8x8xf32> {pp.role = #pp.role<param, "v">}, %f: tensor<8xf32> {pp.role = #pp.role<param, "f">}, %a: tensor<8xf32> {pp.role = #pp.role<param, "a">})
     -> tensor<4x8xf32> {
@@ -56,7 +56,7 @@ pp.task update @p0_U_b1(%p: tensor<32xf32> {pp.role = #pp.role<param_range, "b1"
 // CHECK: pp.all_gather %{{.*}} over <["fsdp"]> "b0" : tensor<32xbf16> to tensor<128xbf16>
 // CHECK-NOT: pp.all_gather
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"fsdp" = 4>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 3 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.bucket @b0 {params = ["v"], offsets = array<i64: 0>, elements = 128 : i64, type = bf16, decayed = true, shard_group = #pp.group<["fsdp"]>, replica_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
+pp.bucket @b0 {params = ["v"], offsets = array<i64: 0>, elements = 128 : i64, type = bf16, shard_group = #pp.group<["fsdp"]>, replica_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
 pp.task backward stage 0 @s0_B(%v: tensor<100xbf16> {pp.role = #pp.role<param, "v">}) -> (tensor<100xbf16>, tensor<100xbf16>) {
   %0 = pp.exp %v : tensor<100xbf16>
   %1 = pp.mul %v, %v : tensor<100xbf16>, tensor<100xbf16>

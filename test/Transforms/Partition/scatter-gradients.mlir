@@ -27,9 +27,9 @@
 // CHECK-NEXT: %[[T0:.*]] = pp.accumulate %[[B0]], %[[S0]] : tensor<64xf32>
 // CHECK-NEXT: pp.return %[[G]], %[[U1]], %[[T1]], %[[T0]]
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 2 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.bucket @b0 {params = ["v", "a"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
-pp.bucket @b1 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
-pp.bucket @b2 {params = ["u"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<states>}
+pp.bucket @b0 {params = ["v", "a"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+pp.bucket @b1 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
+pp.bucket @b2 {params = ["u"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<states>}
 pp.task backward stage 0 @s0_B(%x: tensor<8x8xf32>, %w: tensor<8x8xf32> {pp.role = #pp.role<grad, "w">}, %a: tensor<8xf32> {pp.role = #pp.role<grad, "a">},
     %u: tensor<8x8xf32> {pp.role = #pp.role<grad, "u">}, %v: tensor<8x8xf32> {pp.role = #pp.role<grad, "v">})
     -> (tensor<8x8xf32> {pp.role = #pp.role<grad, "w">}, tensor<8x8xf32>, tensor<8xf32> {pp.role = #pp.role<grad, "a">}, tensor<8x8xf32> {pp.role = #pp.role<grad, "u">},
@@ -52,7 +52,7 @@ pp.task backward stage 0 @s0_B(%x: tensor<8x8xf32>, %w: tensor<8x8xf32> {pp.role
 // CHECK: pp.zeros : tensor<128xf32>
 // CHECK: pp.reduce_scatter %{{.*}} over <["fsdp"]> "b0" : tensor<128xf32> to tensor<32xf32>
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"fsdp" = 4>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 3 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.bucket @b0 {params = ["v"], offsets = array<i64: 0>, elements = 128 : i64, type = bf16, decayed = true, shard_group = #pp.group<["fsdp"]>, replica_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+pp.bucket @b0 {params = ["v"], offsets = array<i64: 0>, elements = 128 : i64, type = bf16, shard_group = #pp.group<["fsdp"]>, replica_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
 pp.task backward_weight stage 0 @s0_W(%x: tensor<100xf32>, %v: tensor<100xf32> {pp.role = #pp.role<grad, "v">}) -> (tensor<100xf32> {pp.role = #pp.role<grad, "v">}) {
   %0 = pp.accumulate %v, %x : tensor<100xf32>
   pp.return %0 : tensor<100xf32>
@@ -61,7 +61,7 @@ pp.task backward_weight stage 0 @s0_W(%x: tensor<100xf32>, %v: tensor<100xf32> {
 // -----
 
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 2 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.bucket @b0 {params = ["v", "w"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+pp.bucket @b0 {params = ["v", "w"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
 // expected-error @below {{returns a gradient of "b0" that it does not accumulate}}
 pp.task backward stage 0 @s0_B(%v: tensor<64xf32> {pp.role = #pp.role<grad, "v">}, %w: tensor<64xf32> {pp.role = #pp.role<grad, "w">})
     -> (tensor<64xf32> {pp.role = #pp.role<grad, "v">}, tensor<64xf32> {pp.role = #pp.role<grad, "w">}) {
@@ -72,7 +72,7 @@ pp.task backward stage 0 @s0_B(%v: tensor<64xf32> {pp.role = #pp.role<grad, "v">
 // -----
 
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 2 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.bucket @b0 {params = ["v"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+pp.bucket @b0 {params = ["v"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
 // expected-error @below {{returns a gradient of "b0" that it does not accumulate}}
 pp.task backward stage 0 @s0_B(%v: tensor<64xf32> {pp.role = #pp.role<grad, "v">}) -> (tensor<64xf32> {pp.role = #pp.role<grad, "v">}) {
   %0 = pp.exp %v : tensor<64xf32>

@@ -4,7 +4,7 @@
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"fsdp" = 4>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 3 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "v" {type = tensor<5x8xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 128>, elements = 256 : i64, type = f32, decayed = true, shard_group = #pp.group<["fsdp"]>, replica_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
+pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 128>, elements = 256 : i64, type = f32, shard_group = #pp.group<["fsdp"]>, replica_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
 pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<100xf32>, tensor<20xbf16>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["fsdp"]> channel 1 "b0" of 256 x f32>, #pp.task_collective<<all_gather> over <["fsdp"]> channel 1 "b0" of 256 x bf16>]} {
   %0 = pp.all_gather %p over <["fsdp"]> "b0" {channel = 1 : i64} : tensor<64xf32> to tensor<256xf32>
@@ -121,7 +121,7 @@ pp.task forward stage 0 @s0_F(%x: tensor<32xf32> {pp.role = #pp.role<loss, "loss
 // Chunks of parameters.
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 3 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
 // expected-error @below {{takes #pp.role<param, "w">, of which a rank has its chunk of "b0" only}}
 pp.task forward stage 0 @s0_F(%w: tensor<100xf32> {pp.role = #pp.role<param, "w">}) {
   pp.return
@@ -131,7 +131,7 @@ pp.task forward stage 0 @s0_F(%w: tensor<100xf32> {pp.role = #pp.role<param, "w"
 
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 3 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
 // expected-error @below {{has #pp.role<param_range, "b0"> as 'tensor<128xf32>', but it is 'tensor<64xf32>'}}
 pp.task forward stage 0 @s0_F(%p: tensor<128xf32> {pp.role = #pp.role<param_range, "b0">}) {
   pp.return
@@ -141,7 +141,7 @@ pp.task forward stage 0 @s0_F(%p: tensor<128xf32> {pp.role = #pp.role<param_rang
 
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 3 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
 pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> tensor<64xf32> {
   // expected-error @below {{'pp.exp' op reads #pp.role<param_range, "b0">, of which a rank has a chunk: it must be gathered over #pp.group<["dp"]>}}
   %0 = pp.exp %p : tensor<64xf32>
@@ -153,7 +153,7 @@ pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range
 // Gathered over other ranks.
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"fsdp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 3 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["fsdp"]>, replica_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, shard_group = #pp.group<["fsdp"]>, replica_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
 pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<128xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 128 x f32>]} {
   // expected-error @below {{'pp.all_gather' op reads #pp.role<param_range, "b0">, of which a rank has a chunk: it must be gathered over #pp.group<["fsdp"]>}}
@@ -166,7 +166,7 @@ pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range
 // Chunks of gradients.
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 2 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
 // Parameters are whole.
 pp.task forward stage 0 @s0_F(%w: tensor<100xf32> {pp.role = #pp.role<param, "w">}) {
   pp.return
@@ -181,7 +181,7 @@ pp.task backward stage 0 @s0_B(%w: tensor<100xf32> {pp.role = #pp.role<grad, "w"
 // A gradient of this rank alone.
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 2 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
 // expected-error @below {{adds to #pp.role<grad_range, "b0">, and not a reduce_scatter over #pp.group<["dp"]>}}
 pp.task backward stage 0 @s0_B(%d: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   %0 = pp.zeros : tensor<128xf32>
@@ -195,7 +195,7 @@ pp.task backward stage 0 @s0_B(%d: tensor<64xf32> {pp.role = #pp.role<grad_range
 // The sum takes the place of what earlier microbatches have added.
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 2 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
 // expected-error @below {{adds to #pp.role<grad_range, "b0">, and not a reduce_scatter over #pp.group<["dp"]>}}
 pp.task backward stage 0 @s0_B(%d: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">})
     attributes {collectives = [#pp.task_collective<<reduce_scatter> over <["dp"]> channel 1 "b0" of 128 x f32>]} {
@@ -209,7 +209,7 @@ pp.task backward stage 0 @s0_B(%d: tensor<64xf32> {pp.role = #pp.role<grad_range
 // Over the replicas, which are summed once per step.
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"fsdp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 2 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["fsdp"]>, replica_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, shard_group = #pp.group<["fsdp"]>, replica_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
 // expected-error @below {{adds to #pp.role<grad_range, "b0">, and not a reduce_scatter over #pp.group<["fsdp"]>}}
 pp.task backward stage 0 @s0_B(%d: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">})
     attributes {collectives = [#pp.task_collective<<reduce_scatter> over <["dp"]> channel 1 "b0" of 128 x f32>]} {
@@ -224,7 +224,7 @@ pp.task backward stage 0 @s0_B(%d: tensor<64xf32> {pp.role = #pp.role<grad_range
 // Where ranks have everything, no task of a stage has a chunk.
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 2 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
 // expected-error @below {{takes #pp.role<param_range, "b0">, of which each rank has all}}
 pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<128xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 128 x f32>]} {
@@ -238,7 +238,7 @@ pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 3 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "v" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
+pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
 pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<50xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b1" of 128 x f32>]} {
   // expected-error @below {{'pp.all_gather' op gathers #pp.role<param_range, "b0"> as 'b1': traces and errors would name another bucket}}
@@ -253,7 +253,7 @@ pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 3 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "v" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
+pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
 pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<50xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 128 x f32>]} {
   %0 = pp.all_gather %p over <["dp"]> "b0" {channel = 1 : i64} : tensor<64xf32> to tensor<128xf32>
@@ -268,7 +268,7 @@ pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 3 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "v" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
+pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<parameters>}
 pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<128xf32>)
     attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 128 x f32>]} {
   %0 = pp.all_gather %p over <["dp"]> "b0" {channel = 1 : i64} : tensor<64xf32> to tensor<128xf32>
@@ -282,7 +282,7 @@ pp.task forward stage 0 @s0_F(%p: tensor<64xf32> {pp.role = #pp.role<param_range
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 2 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "v" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
 pp.task backward stage 0 @s0_B(%d: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">})
     attributes {collectives = [#pp.task_collective<<reduce_scatter> over <["dp"]> channel 1 "b0" of 128 x f32>]} {
   %0 = pp.zeros : tensor<128xf32>
@@ -298,7 +298,7 @@ pp.task backward stage 0 @s0_B(%d: tensor<64xf32> {pp.role = #pp.role<grad_range
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 2 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "v" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
 pp.task backward stage 0 @s0_B(%d: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">})
     attributes {collectives = [#pp.task_collective<<reduce_scatter> over <["dp"]> channel 1 "b0" of 128 x f32>]} {
   %0 = pp.zeros : tensor<128xf32>
@@ -316,7 +316,7 @@ pp.task backward stage 0 @s0_B(%d: tensor<64xf32> {pp.role = #pp.role<grad_range
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 2 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "v" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
 pp.task backward stage 0 @s0_B(%d: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">})
     attributes {collectives = [#pp.task_collective<<reduce_scatter> over <["dp"]> channel 1 "b0" of 128 x f32>]} {
   %0 = pp.zeros : tensor<128xf32>
@@ -334,7 +334,7 @@ pp.task backward stage 0 @s0_B(%d: tensor<64xf32> {pp.role = #pp.role<grad_range
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 2 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "v" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
 pp.task backward stage 0 @s0_B(%d: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">})
     attributes {collectives = [#pp.task_collective<<reduce_scatter> over <["dp"]> channel 1 "b1" of 128 x f32>]} {
   %0 = pp.zeros : tensor<128xf32>
@@ -351,7 +351,7 @@ pp.task backward stage 0 @s0_B(%d: tensor<64xf32> {pp.role = #pp.role<grad_range
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 2 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "v" {type = tensor<50xf32>, init = #pp.init<zeros>, learns}
-pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = true, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
+pp.bucket @b0 {params = ["w", "v"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<gradients>}
 // expected-error @below {{adds to #pp.role<grad_range, "b0">, and not a reduce_scatter over #pp.group<["dp"]>}}
 pp.task backward stage 0 @s0_B(%d: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">})
     attributes {collectives = [#pp.task_collective<<reduce_scatter> over <["dp"]> channel 1 "b0" of 128 x f32>]} {
@@ -361,3 +361,26 @@ pp.task backward stage 0 @s0_B(%d: tensor<64xf32> {pp.role = #pp.role<grad_range
   %3 = pp.accumulate %2, %2 : tensor<64xf32>
   pp.return %3 : tensor<64xf32>
 }
+
+// -----
+
+// Nothing adds to what is constant, and nothing updates it.
+pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"fsdp" = 4>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 3 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, frozen}
+pp.bucket @b0 {constant, params = ["w"], offsets = array<i64: 0>, elements = 256 : i64, type = f32, shard_group = #pp.group<["fsdp"]>, sharded = #pp.sharded_state<parameters>}
+// expected-error @below {{takes #pp.role<param_range, "b0">, and the bucket is constant: nothing updates it}}
+pp.task update @p0_U(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) {
+  pp.return %p : tensor<64xf32>
+}
+pp.step
+
+// -----
+
+pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"fsdp" = 4>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", zero = 3 : i64, target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, frozen}
+pp.bucket @b0 {constant, params = ["w"], offsets = array<i64: 0>, elements = 256 : i64, type = f32, shard_group = #pp.group<["fsdp"]>, sharded = #pp.sharded_state<parameters>}
+// expected-error @below {{takes #pp.role<grad_range, "b0">, and the bucket is constant: nothing updates it}}
+pp.task norm @p0_N(%d: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) -> tensor<64xf32> {
+  pp.return %d : tensor<64xf32>
+}
+pp.step

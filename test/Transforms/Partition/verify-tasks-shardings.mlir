@@ -66,7 +66,7 @@ pp.task forward stage 0 @f(%x: tensor<4xf32> {pp.role = #pp.role<input, "x">}) {
 // All tasks add parts of a gradient over the same axes, and cut as the parameter is.
 pp.plan {batch = 8 : i64, mesh = [#pp.axis<"dp" = 2>], microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
 pp.param_decl "w" {init = #pp.init<zeros>, type = tensor<4xf32>, learns}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32}
 pp.task backward stage 0 @b(%w: tensor<4xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) -> (tensor<4xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) {
   pp.return %w : tensor<4xf32>
 }
@@ -79,7 +79,7 @@ pp.task backward stage 0 @c(%w: tensor<4xf32> {pp.role = #pp.role<grad, "w">}) -
 
 pp.plan {batch = 8 : i64, mesh = [#pp.axis<"dp" = 2>], microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
 pp.param_decl "w" {init = #pp.init<zeros>, type = tensor<4xf32>, learns}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32}
 // expected-error @below {{has #pp.role<grad, "w"> as #pp.sharding<[{tp}], sum = {dp}>, but it is the same on all ranks}}
 pp.task backward stage 0 @b(%w: tensor<4xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{tp}], sum = {dp}>}) -> (tensor<4xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{tp}], sum = {dp}>}) {
   pp.return %w : tensor<4xf32>
@@ -93,4 +93,4 @@ pp.param_decl "v" {type = tensor<4x2xf32>, init = #pp.init<zeros>, pp.sharding =
 pp.param_decl "w" {type = tensor<2x4xf32>, init = #pp.init<zeros>, pp.sharding = #pp.sharding<[{tp}, {}]>}
 pp.param_decl "u" {type = tensor<4xf32>, init = #pp.init<zeros>}
 // expected-error @below {{has "v", which {tp} cuts, and "u", which {} cuts}}
-pp.bucket @b0 {params = ["v", "w", "u"], offsets = array<i64: 0, 32, 64>, elements = 96 : i64, type = f32, decayed = true}
+pp.bucket @b0 {params = ["v", "w", "u"], offsets = array<i64: 0, 32, 64>, elements = 96 : i64, type = f32}

@@ -16,7 +16,7 @@
 // PARAM: error: {{.*}}takes #pp.role<param, "c">, but place 1 holds no such parameter
 
 // RUN: sed 's/params = \["w"\]/params = ["u"]/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=LOOSE
-// LOOSE: error: {{.*}}adds to #pp.role<grad, "w">, which no bucket holds
+// LOOSE: error: {{.*}}adds to #pp.role<grad, "w">, which no bucket updates
 
 // RUN: sed '/^pp.input_decl/d' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=INPUT
 // INPUT: error: {{.*}}takes #pp.role<input, "x">, which is not declared
@@ -57,7 +57,7 @@ pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 4 : i64, micro
 pp.input_decl "x" {type = tensor<4x8xf32>, shift = 0 : i64}
 pp.param_decl "w" {type = tensor<16xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "c" {type = !g, init = #pp.init<zeros>, frozen, places = array<i64: 1>}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 16 : i64, type = f32, decayed = true}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 16 : i64, type = f32}
 pp.task prologue on 1 @p1_P(%g: tensor<f32> {pp.role = #pp.role<global, "g0">}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">}) {
   pp.return %g : tensor<f32>
 }

@@ -18,7 +18,7 @@
 pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "adamw", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.input_decl "x" {type = tensor<8x4xf32>, shift = 0 : i64}
 pp.param_decl "frozen" {type = tensor<4xf32>, init = #pp.init<zeros>, frozen}
-pp.bucket @b0 {params = ["v", "w"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = bf16, decayed = true}
+pp.bucket @b0 {params = ["v", "w"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = bf16}
 pp.task forward stage 0 @F(
     %x: tensor<4x4xf32> {pp.role = #pp.role<input, "x">}, %w: tensor<40xbf16> {pp.role = #pp.role<param, "w">},
     %f: tensor<4xf32> {pp.role = #pp.role<param, "frozen">}, %k: tensor<15xi64> {pp.role = #pp.role<step_state, "key">},

@@ -54,9 +54,9 @@
 // CHECK-NEXT: pp.wait %[[L]] :
 // CHECK-NEXT: {{^  }$}}
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.bucket @only {params = ["a"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0>, shard_group = #pp.group<["dp"]>}
-pp.bucket @tied {params = ["b"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1>, shard_group = #pp.group<["dp", "pp"] among [0, 1]>}
-pp.bucket @more {params = ["c"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = false, places = array<i64: 0, 1>, shard_group = #pp.group<["dp", "pp"] among [0, 1]>}
+pp.bucket @only {params = ["a"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, places = array<i64: 0>, shard_group = #pp.group<["dp"]>}
+pp.bucket @tied {params = ["b"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, places = array<i64: 0, 1>, shard_group = #pp.group<["dp", "pp"] among [0, 1]>}
+pp.bucket @more {params = ["c"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decay_scale = 0.000000e+00 : f64, places = array<i64: 0, 1>, shard_group = #pp.group<["dp", "pp"] among [0, 1]>}
 pp.task prologue on 1 @p1_P(%g: tensor<f32> {pp.role = #pp.role<global, "g0">, pp.sharding = #pp.sharding<[], sum = {dp}>}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">, pp.sharding = #pp.sharding<[], sum = {dp}>}) {
   pp.return %g : tensor<f32>
 }

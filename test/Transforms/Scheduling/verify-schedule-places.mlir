@@ -85,7 +85,7 @@
 // MISSING: error: {{.*}}has place 1 without a schedule
 
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "gpipe", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 16 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 16 : i64, type = f32, places = array<i64: 0, 1>}
 pp.task forward stage 0 @F0(%w: tensor<16xf32> {pp.role = #pp.role<param, "w">}) -> tensor<16xf32> {
   pp.return %w : tensor<16xf32>
 }

@@ -60,7 +60,8 @@ def PP_ParamOp : PP_Op<"param", [PP_Space, MemoryEffects<[MemWrite]>]> {
   let opDocGroup = PP_ModelOps;
   let summary = "a parameter";
   let description = [{
-    In the entry function only; names are unique. `frozen`: never updated. `no_decay`: weight decay leaves it alone. A parameter that no op
+    In the entry function only; names are unique. `frozen`: never updated. `no_decay`: weight decay leaves it alone.
+    `lr_scale` and `decay_scale` are factors, at least 0, of the learning rate and of the weight decay; without them 1. A parameter that no op
     uses stays in the program. `--init` and `--export` store it by this name and shape, row by row, unless a map says otherwise (docs/maps.md).
     `pp.aliases = ["lm_head.weight"]` has more names that it has in files: `--export` writes a copy under each, `--init` takes any of them.
     From phase `placed` on there is one op per `place` that uses the parameter. `shard`: how the parameter is cut; axes that the mesh lacks are
@@ -71,10 +72,12 @@ def PP_ParamOp : PP_Op<"param", [PP_Space, MemoryEffects<[MemWrite]>]> {
     ```mlir
     %w = pp.param "w" {init = #pp.init<normal, 0.0, 0.02>} : tensor<8x4xf32>
     %b = pp.param "b" {init = #pp.init<zeros>, no_decay} : tensor<4xf32>
+    %e = pp.param "e" {init = #pp.init<zeros>, lr_scale = 0.1} : tensor<4xf32>
     %c = pp.param "c" {init = #pp.init<zeros>, shard = #pp.sharding<[{}, {tp} ]>} : tensor<4x8xf32>
     ```
   }];
   let arguments = (ins StrAttr:$param_name, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay,
+                       OptionalAttr<PP_RealAttr>:$lr_scale, OptionalAttr<PP_RealAttr>:$decay_scale,
                        OptionalAttr<PP_I64Attr>:$place, OptionalAttr<PP_ShardingAttr>:$shard);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$param_name attr-dict `:` type($result)";

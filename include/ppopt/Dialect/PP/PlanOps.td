@@ -82,7 +82,7 @@ def PP_InputDeclOp : PP_Op<"input_decl"> {
 def PP_ParamDeclOp : PP_Op<"param_decl"> {
   let summary = "a parameter of the model, after the entry is gone";
   let description = [{
-    `learns`: it has a gradient, and a bucket holds it. `places` hold a copy each, in increasing order; the first is the owner.
+    `learns`: it has a gradient, and a bucket that is not `constant` holds it. `places` hold a copy each, in increasing order; the first is the owner.
 
     Example:
 
@@ -90,17 +90,18 @@ def PP_ParamDeclOp : PP_Op<"param_decl"> {
     pp.param_decl "w" {type = tensor<8x8xf32>, init = #pp.init<ones>, learns}
     ```
   }];
-  let arguments = (ins StrAttr:$param_name, TypeAttr:$type, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay, UnitAttr:$learns,
+  let arguments = (ins StrAttr:$param_name, TypeAttr:$type, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay,
+                       OptionalAttr<PP_RealAttr>:$lr_scale, OptionalAttr<PP_RealAttr>:$decay_scale, UnitAttr:$learns,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{0}">:$places);
   let assemblyFormat = "$param_name attr-dict";
 }
 
 def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
-  let summary = "parameters that are reduced and updated together";
+  let summary = "parameters that are reduced and updated, or gathered, together";
   let description = [{
     `params` lie one after the other at `offsets` (elements) in a range of `elements`. Gaps and the padding at the end (so that
     the ranks that sum it divide the range) stay zero. Parameters, gradients and optimizer states share this order.
-    All are of one type, decayed alike, with gradients that are partial sums over the same axes, and on the same `places`, the first of which is
+    All are of one type, with the same `lr_scale` and `decay_scale` (factors of the learning rate and of the weight decay), with gradients that are partial sums over the same axes, and on the same `places`, the first of which is
     the owner. If it is `borrowed`, only the owner has the
     optimizer's states and updates. The other places get the parameters from it at the start of a step and send their gradients back at the end.
 
@@ -113,16 +114,19 @@ def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
     optimizer's states of its chunk, and its update is of this chunk. All ranks have a working copy of the parameters, and gradients, of the
     whole bucket.
 
+    A `constant` bucket is of parameters that no step changes: it has no gradients, no states and no update. It is `sharded`: a rank has its chunk.
+
     `read_type`: tasks read its parameters in this narrower type only. Tasks that gather them gather them so.
 
     Example:
 
     ```mlir
-    pp.bucket @b0 {params = ["v", "w"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = true}
+    pp.bucket @b0 {params = ["v", "w"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decay_scale = 0.0 : f64}
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$params, DenseI64ArrayAttr:$offsets,
-                       PP_I64Attr:$elements, TypeAttr:$type, BoolAttr:$decayed,
+                       PP_I64Attr:$elements, TypeAttr:$type, DefaultValuedAttr<F64Attr, "1.0">:$lr_scale,
+                       DefaultValuedAttr<F64Attr, "1.0">:$decay_scale, UnitAttr:$constant,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{0}">:$places, UnitAttr:$borrowed,
                        OptionalAttr<PP_GroupAttr>:$shard_group, OptionalAttr<PP_GroupAttr>:$replica_group,
                        OptionalAttr<PP_ShardedStateAttr>:$sharded, OptionalAttr<TypeAttr>:$read_type,
@@ -139,11 +143,13 @@ def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
       return getElements() / (getOwners() ? *getOwners() : hasShardedStates() ? getChunks(mesh) : 1);
     }
     /// Whether a rank has its chunk only: of the optimizer's states, of the gradients, of the parameters.
-    bool hasShardedStates() { return getSharded().has_value(); }
-    bool hasShardedGradients() { return getSharded() && *getSharded() >= ShardedState::Gradients; }
+    bool hasShardedStates() { return getSharded() && !getConstant(); }
+    bool hasShardedGradients() { return hasShardedStates() && *getSharded() >= ShardedState::Gradients; }
     bool hasShardedParams() { return getSharded() && *getSharded() >= ShardedState::Parameters; }
     /// The places that update the parameters, whose gradients they sum.
-    ::llvm::ArrayRef<int64_t> getUpdatePlaces() { return getBorrowed() ? getPlaces().take_front() : getPlaces(); }
+    ::llvm::ArrayRef<int64_t> getUpdatePlaces() {
+      return getConstant() ? ::llvm::ArrayRef<int64_t>() : getBorrowed() ? getPlaces().take_front() : getPlaces();
+    }
     /// The places that borrow.
     ::llvm::ArrayRef<int64_t> getBorrowers() { return getBorrowed() ? getPlaces().drop_front() : ::llvm::ArrayRef<int64_t>(); }
   }];

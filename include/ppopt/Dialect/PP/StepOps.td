@@ -71,7 +71,7 @@ def PP_CopyBucketOp : PP_Op<"copy_bucket", [ParentOneOf<["StepOp", "ScheduleOp"]
 
     ```mlir
     pp.param_decl "w" {init = #pp.init<zeros>, learns, places = array<i64: 0, 1>, type = tensor<8xf32>}
-    pp.bucket @b0 {borrowed, decayed = true, elements = 8 : i64, offsets = array<i64: 0>, params = ["w"], places = array<i64: 0, 1>, type = f32}
+    pp.bucket @b0 {borrowed, elements = 8 : i64, offsets = array<i64: 0>, params = ["w"], places = array<i64: 0, 1>, type = f32}
     pp.step begin {
       pp.copy_bucket @b0 from 0 to 1 {id = 2 : i64}
     } end {

@@ -56,6 +56,26 @@ def SelectResults : Pass<"pp-select-results", "::mlir::ModuleOp"> {
   let options = [Option<"predicts", "predicts", "bool", "false", "Keep the outputs">];
 }
 
+def GroupParameters : Pass<"pp-group-parameters", "::mlir::ModuleOp"> {
+  let summary = "Freezes parameters, and scales their learning rate and decay, as flags say";
+  let description = [{
+    Implements `--freeze 'GLOB; …'`, `--lr-scale 'GLOB=FACTOR; …'` and `--decay 'GLOB=FACTOR; …'`:
+    sets `frozen`, `lr_scale`, and `decay_scale` or `no_decay`, of each parameter whose name a glob
+    matches, in place of what the model says. It is an error if a glob matches nothing, or if two
+    match one name with different factors.
+
+    ```mlir
+    %w = pp.param "wte" {init = #pp.init<zeros>} : tensor<8x4xf32>                          // before
+    %w = pp.param "wte" {init = #pp.init<zeros>, lr_scale = 1.0e-01 : f64} : tensor<8x4xf32> // after
+    ```
+  }];
+  let options = [
+    Option<"freeze", "freeze", "std::string", /*default=*/"", "GLOB, separated by semicolons">,
+    Option<"lrScale", "lr-scale", "std::string", /*default=*/"", "GLOB=FACTOR, separated by semicolons">,
+    Option<"decay", "decay", "std::string", /*default=*/"", "GLOB=FACTOR, separated by semicolons">,
+  ];
+}
+
 def InsertPlan : Pass<"pp-insert-plan", "::mlir::ModuleOp"> {
   let summary = "Writes the plan's options into the module as a pp.plan";
   let description = [{

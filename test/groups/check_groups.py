@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Parameters that are frozen, or trained at another rate or with another decay, are what PyTorch's parameter groups make of them
+(Inputs/torch_groups.json; make_torch_groups.py wrote it), under every plan; with --zero 3 a rank has a part of what is frozen."""
+import json
+import os
+import sys
+import tempfile
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.dirname(HERE), HERE]
+from support import safetensors_io  # noqa: E402
+from support.executable import checked, compile_model, expect_close, run  # noqa: E402
+from support.results import Harness, Skip  # noqa: E402
+
+import subjects  # noqa: E402
+
+TOLERANCE = 1e-11
+PLANS = {"one": [], "dp": ["--mesh", "dp=2"], "dp, pp": ["--mesh", "dp=2,pp=2", "--microbatches", "2"], "zero 1": ["--mesh", "dp=2", "--zero", "1"],
+         "zero 2": ["--mesh", "dp=2", "--zero", "2", "--microbatches", "2"], "zero 3": ["--mesh", "fsdp=2", "--zero", "3"],
+         "zero 3, small buckets": ["--mesh", "dp=4", "--zero", "3", "--bucket-bytes", "256"],
+         "zero 3, pp": ["--mesh", "fsdp=2,pp=2", "--zero", "3", "--microbatches", "2"], "zero 3, gathered for a step": ["--mesh", "fsdp=2", "--zero", "3", "--gather", "step"],
+         "zero 3, tp": ["--mesh", "fsdp=2,tp=2", "--zero", "3"], "tp": ["--mesh", "tp=2"], "tied to an owner": ["--mesh", "pp=2", "--tied", "owner"],
+         "local": ["--mesh", "pp=2", "--launch", "local"]}
+MPIRUN = ("dp, pp", "zero 3, pp", "zero 3, tp")
+
+
+class Checks:
+    def __init__(self, harness, directory):
+        self.harness, self.ppopt, self.directory = harness, harness.ppopt, directory
+        with open(os.path.join(HERE, "Inputs", "torch_groups.json"), encoding="utf8") as file:
+            self.torch = json.load(file)
+
+    def compile(self, subject, name, flags=()):
+        path = os.path.join(self.directory, "".join(c if c.isalnum() else "-" for c in name))
+        checked([self.ppopt, "model", "gpt", *subject.model_flags(), "-o", path + ".mlir"])
+        return compile_model(self.ppopt, path + ".mlir", path, ["--threads", "1", *subject.flags(), *flags])
+
+    def train(self, subject, executable, launch="threads"):
+        return run(executable, subject.run_flags(), init=subject.parameters(), inputs=subjects.batches(), steps=subjects.STEPS, launch=launch)
+
+    def compare(self, subject, expected, result):
+        steps = [record for record in result.records if record["event"] == "step"]
+        expect_close("losses", result.losses, np.array(expected["losses"]), TOLERANCE)
+        expect_close("norms", np.array([step["norm"] for step in steps]), np.array(expected["norms"]), TOLERANCE)
+        for name, before in subject.parameters().items():
+            ours = result.parameters[name]
+            if name in expected["parameters"]:
+                self.compare_parameter(name, ours, expected)
+            else:
+                assert ours.tobytes() == before.tobytes(), f"{name} is frozen, and has changed"
+
+    def compare_parameter(self, name, ours, expected):
+        expect_close(name, subjects.project(name, ours), np.array(expected["parameters"][name]), TOLERANCE, least_scale=1.0)
+
+    def plan(self, kind, plan):
+        subject = subjects.SUBJECTS[kind]
+        executable = self.compile(subject, f"{kind} {plan}", PLANS[plan])
+        for launch in ("threads", "mpirun") if plan in MPIRUN else ("threads",):
+            self.compare(subject, self.torch[kind], self.train(subject, executable, launch))
+
+    def memory(self):
+        """On n ranks a rank has an n-th of what is frozen, but for the padding of a few buckets, and states of the adapters alone."""
+        subject = subjects.SUBJECTS["lora"]
+        bytes_of = {}
+        for ranks in (1, 2, 4):
+            flags = ["--mesh", f"dp={ranks}", "--zero", "3", "--bucket-bytes", "2048"] if ranks > 1 else []
+            place = self.compile(subject, f"memory {ranks}", flags).program["places"][0]
+            bytes_of[ranks] = {region["kind"]: region["bytes"] for region in place["arena"]["regions"]}
+        whole = 8 * sum(int(np.prod(shape)) for shape in subject.shapes().values())
+        trained = 8 * sum(int(np.prod(shape)) for name, shape in subject.shapes().items() if "lora" in name)
+        for ranks in (2, 4):
+            assert whole / ranks <= bytes_of[ranks]["parameters"] <= 1.2 * whole / ranks, (ranks, whole, bytes_of[ranks])
+            assert 2 * trained / ranks <= bytes_of[ranks]["optimizer"] <= 4 * trained / ranks, (ranks, trained, bytes_of[ranks])
+
+    def resume(self):
+        """A run that is resumed under another plan ends as one that was not interrupted."""
+        subject = subjects.SUBJECTS["lora"]
+        first, second = self.compile(subject, "resume dp", PLANS["dp"]), self.compile(subject, "resume zero 3", PLANS["zero 3, small buckets"])
+        checkpoint = os.path.join(self.directory, "checkpoint")
+        inputs = os.path.join(self.directory, "resume.inputs.safetensors")
+        safetensors_io.write(inputs, subjects.batches())
+        init = os.path.join(self.directory, "resume.init.safetensors")
+        safetensors_io.write(init, subject.parameters())
+        common = [*subject.run_flags(), "--inputs", inputs, "--no-shuffle", "--checkpoint", checkpoint]
+        checked([first.path, *common, "--init", init, "--steps", "3"])
+        out = os.path.join(self.directory, "resumed.safetensors")
+        checked([second.path, *common, "--resume", "--steps", str(subjects.STEPS), "--export", out])
+        resumed = safetensors_io.read(out)
+        for name in self.torch["lora"]["parameters"]:
+            self.compare_parameter(name, resumed[name], self.torch["lora"])
+
+    def live(self):
+        if not self.harness.args.pytorch:
+            raise Skip("needs tools/check --with-pytorch")
+        path = os.path.join(self.directory, "live.json")
+        checked([self.harness.args.pytorch, os.path.join(HERE, "make_torch_groups.py"), path])
+        with open(path, encoding="utf8") as file:
+            live = json.load(file)
+        for kind in subjects.SUBJECTS:
+            for what in ("losses", "norms"):
+                expect_close(what, np.array(live[kind][what]), np.array(self.torch[kind][what]), 1e-12)
+            arrays = [{name: np.array(values) for name, values in of[kind]["parameters"].items()} for of in (live, self.torch)]
+            expect_close(kind, *arrays, 1e-12, least_scale=1.0)
+
+
+def main():
+    harness = Harness("groups of parameters")
+    with tempfile.TemporaryDirectory() as directory:
+        checks = Checks(harness, directory)
+        cases = [(f"lora, {plan}", lambda plan=plan: checks.plan("lora", plan)) for plan in PLANS]
+        cases += [(f"{kind}, {plan}", lambda kind=kind, plan=plan: checks.plan(kind, plan))
+                  for kind in ("adamw", "adam", "sgd") for plan in ("one", "dp, pp", "zero 1", "zero 3, small buckets", "zero 3, pp")]
+        cases += [("memory", checks.memory), ("resume", checks.resume), ("PyTorch, live", checks.live)]
+        harness.cases(cases)
+    return harness.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
