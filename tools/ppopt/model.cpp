@@ -6,6 +6,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <cmath>
+
 using namespace llvm;
 using namespace ppopt;
 
@@ -45,6 +47,8 @@ struct GptFlags {
       batch, ignoreIndex;
   double dropout = 0;
   bool tied = false, untied = false, noAttention = false;
+  std::optional<int64_t> loraRank;
+  std::optional<double> loraAlpha;
 };
 } // namespace
 
@@ -86,6 +90,18 @@ static void declare(CommandLine &line, GptFlags &flags) {
   line.toggle("no-attention", flags.noAttention,
               "multiply the attention's output by zero, as a control for "
               "experiments");
+  line.count("lora-rank", flags.loraRank,
+             "freeze everything, and train LoRA's adapters of this rank on "
+             "the projection of queries, keys and values");
+  line.value("lora-alpha", "X",
+             "with --lora-rank: adapters are scaled by X / rank (default: the "
+             "rank)",
+             [&flags](StringRef value) -> std::string {
+               if (!value.getAsDouble(flags.loraAlpha.emplace()) &&
+                   std::isfinite(*flags.loraAlpha))
+                 return "";
+               return ("must be a finite number, not '" + value + "'").str();
+             });
   line.value("ignore-index", "ID", "exclude targets with this id from the loss",
              [&flags](StringRef value) -> std::string {
                if (!value.getAsInteger(10, flags.ignoreIndex.emplace()))
@@ -116,10 +132,16 @@ static int runGpt(CommandLine &line, const mlir::pp::CompilationSetup &) {
   model.tied = !flags.untied;
   model.attends = !flags.noAttention;
   model.ignoreIndex = flags.ignoreIndex;
+  model.loraRank = flags.loraRank.value_or(0);
+  model.loraAlpha = flags.loraAlpha.value_or(double(model.loraRank));
   model.command = line.getLine();
 
   if (flags.tied && flags.untied)
     return failUsage(modelGptCommand, "--tied and --untied exclude each other");
+  if (flags.loraAlpha && !flags.loraRank)
+    return failUsage(modelGptCommand, "--lora-alpha goes with --lora-rank");
+  if (model.loraRank > model.width)
+    return failUsage(modelGptCommand, "--lora-rank: at most the width");
   if (model.width % model.heads != 0)
     return failUsage(modelGptCommand, "--width " + Twine(model.width) +
                                           " does not divide by --heads " +

@@ -45,6 +45,7 @@ struct Parameter {
   std::string init;  ///< "#pp.init<zeros>"
   bool decayed;
   std::string cuts = {}; ///< "[{}, {tp}]"; empty: not annotated
+  bool frozen = false;
 };
 
 /// Writes `%name = pp.param ...`.
@@ -52,7 +53,8 @@ void declare(raw_ostream &out, StringRef value, StringRef name,
              const Parameter &parameter) {
   out << "  " << value << " = pp.param \"" << name
       << "\" {init = " << parameter.init
-      << (parameter.decayed ? "" : ", no_decay");
+      << (parameter.decayed ? "" : ", no_decay")
+      << (parameter.frozen ? ", frozen" : "");
   if (!parameter.cuts.empty())
     out << ", shard = #pp.sharding<" << parameter.cuts << ">";
   out << "} : " << parameter.type << "\n";
@@ -68,7 +70,7 @@ public:
     std::string first = normal(0.02);
     std::string residual = normal(0.02 / std::sqrt(2.0 * model.layers));
     std::string ones = "#pp.init<ones>", zeros = "#pp.init<zeros>";
-    block = {
+    attention = {
         {"ln_1.weight", "%ln1_w", "!c", ones, false},
         {"ln_1.bias", "%ln1_b", "!c", zeros, false},
         {"attn.qkv.weight", "%qkv_w", "!w_qkv", first, true, "[{}, {3 * tp}]"},
@@ -76,6 +78,8 @@ public:
         {"attn.proj.weight", "%proj_w", "!w_proj", residual, true,
          "[{tp}, {}]"},
         {"attn.proj.bias", "%proj_b", "!c", zeros, false},
+    };
+    mlp = {
         {"ln_2.weight", "%ln2_w", "!c", ones, false},
         {"ln_2.bias", "%ln2_b", "!c", zeros, false},
         {"mlp.fc.weight", "%fc_w", "!w_up", first, true, "[{}, {tp}]"},
@@ -83,6 +87,19 @@ public:
         {"mlp.proj.weight", "%out_w", "!w_down", residual, true, "[{tp}, {}]"},
         {"mlp.proj.bias", "%out_b", "!c", zeros, false},
     };
+    if (model.loraRank == 0)
+      return;
+    for (std::vector<Parameter> *each : {&attention, &mlp})
+      for (Parameter &parameter : *each)
+        parameter.frozen = true;
+    // As peft draws them: adapters begin as zero.
+    double bound = 1 / std::sqrt(double(model.width));
+    attention.push_back(
+        {"attn.qkv.lora_a", "%lora_a", "!lora_a",
+         "#pp.init<uniform, " + literal(-bound) + ", " + literal(bound) + ">",
+         true});
+    attention.push_back({"attn.qkv.lora_b", "%lora_b", "!lora_b", zeros, true,
+                         "[{}, {3 * tp}]"});
   }
 
   void write() {
@@ -98,7 +115,9 @@ private:
     int64_t c = model.width, hidden = model.mlpWidth;
     int64_t perBlock = 4 * c * c + 2 * c * hidden + 9 * c + hidden;
     int64_t embeddings = (model.tied ? 1 : 2) * model.vocabulary * c;
-    return embeddings + model.length * c + model.layers * perBlock + 2 * c;
+    int64_t adapters = model.layers * 4 * c * model.loraRank;
+    return embeddings + model.length * c + model.layers * perBlock + 2 * c +
+           adapters;
   }
 
   void writeHeading() {
@@ -135,6 +154,11 @@ private:
     alias("!wte", {v, c}, f);
     alias("!wpe", {t, c}, f);
     alias("!scalar", {}, f);
+    if (int64_t r = model.loraRank) {
+      alias("!low", {b, t, r}, f);
+      alias("!lora_a", {c, r}, f);
+      alias("!lora_b", {r, 3 * c}, f);
+    }
     out << "\n";
   }
 
@@ -156,14 +180,32 @@ private:
     out << ") -> !x {\n";
   }
 
+  /// Writes what LoRA adds to a product of `x`. Returns the name of the sum.
+  std::string writeAdapter(StringRef x, StringRef product) {
+    if (model.loraRank == 0)
+      return product.str();
+    out << "  %la = pp.matmul " << x
+        << ", %lora_a : !x, !lora_a\n"
+           "  %lb = pp.matmul %la, %lora_b : !low, !lora_b\n"
+           "  %ls = pp.constant dense<"
+        << literal(model.loraAlpha / model.loraRank)
+        << "> : !scalar\n"
+           "  %l = pp.mul %lb, %ls : !x3, !scalar\n"
+           "  %ml = pp.add "
+        << product << ", %l : !x3, !x3\n";
+    return "%ml";
+  }
+
   void writeAttention() {
     out << "// What causal self-attention adds to the residual stream.\n";
-    writeSignature("attention", ArrayRef(block).take_front(6));
+    writeSignature("attention", attention);
     int64_t h = model.heads;
     out << "  %n = pp.layer_norm %x, %ln1_w, %ln1_b : !x, !c, !c\n"
            "  %m = pp.matmul %n, %qkv_w : !x, !w_qkv\n"
-           "  %mb = pp.add %m, %qkv_b : !x3, !c3\n"
-           "  %s = pp.reshape %mb : !x3 to !split\n"
+           "  %mb = pp.add %m, %qkv_b : !x3, !c3\n";
+    std::string qkv = writeAdapter("%n", "%mb");
+    out << "  %s = pp.reshape " << qkv
+        << " : !x3 to !split\n"
            "  %qkv = pp.transpose %s [0, 2, 1, 3] : !split\n";
     constexpr StringRef names[] = {"%q", "%k", "%v"};
     for (auto [i, name] : enumerate(names))
@@ -189,7 +231,7 @@ private:
 
   void writeMlpOfBlock() {
     out << "// What the MLP adds to the residual stream.\n";
-    writeSignature("mlp", ArrayRef(block).drop_front(6));
+    writeSignature("mlp", mlp);
     out << "  %n = pp.layer_norm %x, %ln2_w, %ln2_b : !x, !c, !c\n"
            "  %m = pp.matmul %n, %fc_w : !x, !w_up\n"
            "  %mb = pp.add %m, %fc_b : !x4, !c4\n"
@@ -219,33 +261,35 @@ private:
     out << "func.func @gpt(%tokens: !ids {pp.input = \"tokens\"},\n"
            "    %targets: !ids {pp.input = \"targets\", pp.shift = 1 : i64}) "
            "-> !scalar {\n";
-    declare(out, "%wte", "wte", {"", "", "!wte", normal(0.02), true});
-    declare(out, "%wpe", "wpe", {"", "", "!wpe", normal(0.02), true});
+    bool frozen = model.loraRank > 0;
+    declare(out, "%wte", "wte",
+            {"", "", "!wte", normal(0.02), true, "", frozen});
+    declare(out, "%wpe", "wpe",
+            {"", "", "!wpe", normal(0.02), true, "", frozen});
     out << "  %e = pp.embedding %wte, %tokens : !wte, !ids\n"
            "  %ep = pp.add %e, %wpe : !x, !wpe\n";
     std::string stream = dropout("%ep", "%ed");
     for (int64_t layer = 0; layer < model.layers; ++layer) {
       std::string n = std::to_string(layer);
       out << "\n";
-      for (const Parameter &parameter : block)
-        declare(out, parameter.value + n, "h." + n + "." + parameter.name,
-                parameter);
-      writeCall("%a" + n, "attention", stream, layer,
-                ArrayRef(block).take_front(6));
-      writeCall("%h" + n, "mlp", "%a" + n, layer,
-                ArrayRef(block).drop_front(6));
+      for (ArrayRef<Parameter> parameters : {attention, mlp})
+        for (const Parameter &parameter : parameters)
+          declare(out, parameter.value + n, "h." + n + "." + parameter.name,
+                  parameter);
+      writeCall("%a" + n, "attention", stream, layer, attention);
+      writeCall("%h" + n, "mlp", "%a" + n, layer, mlp);
       stream = "%h" + n;
     }
     out << "\n";
     declare(out, "%lnf_w", "ln_f.weight",
-            {"", "", "!c", "#pp.init<ones>", false});
+            {"", "", "!c", "#pp.init<ones>", false, "", frozen});
     declare(out, "%lnf_b", "ln_f.bias",
-            {"", "", "!c", "#pp.init<zeros>", false});
+            {"", "", "!c", "#pp.init<zeros>", false, "", frozen});
     out << "  %last = pp.layer_norm " << stream
         << ", %lnf_w, %lnf_b : !x, !c, !c\n";
     if (!model.tied)
       declare(out, "%head", "lm_head.weight",
-              {"", "", "!wte", normal(0.02), true});
+              {"", "", "!wte", normal(0.02), true, "", frozen});
     out << "  %logits = pp.matmul %last, " << (model.tied ? "%wte" : "%head")
         << " {transpose_rhs} : !x, !wte\n"
            "  %loss = pp.cross_entropy %logits, %targets ";
@@ -256,7 +300,7 @@ private:
 
   const GptModel &model;
   raw_ostream &out;
-  std::vector<Parameter> block;
+  std::vector<Parameter> attention, mlp; ///< of a block
 };
 
 } // namespace

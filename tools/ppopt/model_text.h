@@ -19,6 +19,10 @@ struct GptModel {
   bool tied = true;
   bool attends = true; ///< false: the attention's output is multiplied by zero
   std::optional<int64_t> ignoreIndex;
+  /// Of LoRA's adapters on queries, keys and values, beside which all is
+  /// frozen; 0: none.
+  int64_t loraRank = 0;
+  double loraAlpha = 0;
   std::string command; ///< quoted in the file's header comment
 };
 
