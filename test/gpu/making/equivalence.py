@@ -53,6 +53,7 @@ CASES = [("gpt", StagePlan(1, 1, 1), "adamw clipped", "library", "sm_90a"),
          ("tied", StagePlan(2, 4, 1, "1f1b", tied="owner"), "sgd momentum", "library", "sm_90a"),
          ("spread", StagePlan(2, 1, 2, "gpipe"), "sgd clipped", "generated", "sm_90a"),
          ("skip", StagePlan(2, 2, 1, "1f1b", zero=2, fsdp=2), "sgd momentum", "library", "sm_80"),
+         ("frozen", StagePlan(1, 2, 2, fsdp=2, zero=3, bucket_bytes="200"), "sgd momentum", "library", "sm_90a"),
          ("gpt", StagePlan(1, 4, 2), "adamw clipped", "library", "sm_90a")]
 TINY = [1, 6]  # of the tiny bundle
 
