@@ -4,7 +4,6 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
-#include "base/list_files.h"
 #include "base/mapped_file.h"
 #include "executor/messages.h"
 
@@ -50,11 +49,11 @@ CommonFact describeSamples(const char *flag, const SampleReader &reader) {
                             describeFiles(reader.files()))};
 }
 
-std::string describeGiven(const char *flag, const std::string &path) {
+std::string describeFilesAt(const std::vector<std::string> &paths) {
   std::vector<SampleFile> files;
-  for (const std::string &each : listFiles({path}, flag)) {
-    FileState state = stateOf(openToRead(each), each);
-    files.push_back({each, state.bytes, state.written});
+  for (const std::string &path : paths) {
+    FileState state = stateOf(openToRead(path), path);
+    files.push_back({path, state.bytes, state.written});
   }
   return describeFiles(files);
 }
@@ -142,12 +141,12 @@ std::vector<CommonFact> collectCommonFacts(const Options &options,
         describeSamples("the files of --predict", job->prediction->reader()));
   if (job->initial)
     facts.push_back(
-        {"the files of --init", describeGiven("--init", options.init)});
+        {"the files of --init", describeFilesAt(job->initial->files())});
   for (auto [flag, path] : {std::pair("--init-map", &options.initMap),
                             std::pair("--export-map", &options.exportMap)})
     if (!path->empty())
       facts.push_back(
-          {fmt::format("the file of {}", flag), describeGiven(flag, *path)});
+          {fmt::format("the file of {}", flag), describeFilesAt({*path})});
   return facts;
 }
 

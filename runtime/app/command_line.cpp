@@ -42,6 +42,19 @@ bool takesSafetensors(std::string_view path) {
   return isListed(path, kTensorExtension);
 }
 
+/// Returns names between commas. `of` says what for, in the message if there
+/// are none.
+std::vector<std::string> namesIn(const char *flag, const std::string &text,
+                                 const char *of) {
+  std::vector<std::string> names;
+  std::istringstream from(text);
+  for (std::string name; std::getline(from, name, ',');)
+    names.push_back(name);
+  if (names.empty())
+    throw UsageError("{}: needs the name of {}", flag, of);
+  return names;
+}
+
 void addSampleFlags(TrainFlags &flags, Options &options) {
   flags.setGroup("Samples");
   flags.paths(
@@ -161,9 +174,37 @@ void addTrainingFlags(TrainFlags &flags, Options &options) {
 
 void addFileFlags(TrainFlags &flags, Options &options) {
   flags.setGroup("Files");
-  flags.path("--init", options.init,
-             "Initialize the parameters from a safetensors file, by name, or "
-             "from a checkpoint's folder");
+  StartingPoint &init = options.init;
+  flags.paths("--init", init.paths,
+              "Initialize the parameters from safetensors files, by name, from "
+              "checkpoints' folders, or from Hugging Face's folders; commas "
+              "may separate them, and of several the last that has a parameter "
+              "counts",
+              nullptr, Commas::Separate);
+  flags.value("--init-missing", "draw|error",
+              "What happens to a parameter that no file of --init has: it is "
+              "drawn from the seed, or the run is refused (default)",
+              [&](const std::string &text) {
+                init.drawsMissing =
+                    parseChoice("--init-missing", text, {"draw", "error"}) == 0;
+              });
+  flags.value("--init-extra", "ignore|error",
+              "What happens to a tensor of --init that is no parameter: it is "
+              "not read, or the run is refused (default)",
+              [&](const std::string &text) {
+                init.ignoresExtra =
+                    parseChoice("--init-extra", text, {"ignore", "error"}) == 0;
+              });
+  flags.value("--init-prefix", "TEXT",
+              "Names in the files of --init begin with this text, such as "
+              "model., which is removed",
+              [&](const std::string &text) { init.prefix = text; });
+  flags.value("--init-resize", "NAME,...",
+              "These parameters may have more rows than in the files of "
+              "--init; the others are drawn from the seed",
+              [&](const std::string &text) {
+                init.resized = namesIn("--init-resize", text, "a parameter");
+              });
   flags.path("--init-map", options.initMap,
              "Map of the tensor names and layouts of --init, such as "
              "share/ppopt/maps/gpt2.json (docs/maps.md)");
@@ -235,11 +276,7 @@ void addPredictionFlags(TrainFlags &flags, Options &options) {
                Writing::Whole);
   flags.value("--only", "NAME,...", "Write only these outputs (default: all)",
               [&](const std::string &text) {
-                std::istringstream names(text);
-                for (std::string name; std::getline(names, name, ',');)
-                  options.only.push_back(name);
-                if (options.only.empty())
-                  throw UsageError("--only: needs the name of an output");
+                options.only = namesIn("--only", text, "an output");
               });
 }
 

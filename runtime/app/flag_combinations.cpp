@@ -127,7 +127,7 @@ void checkGeneration(Options &options, const Flags &flags) {
     throw UsageError("--top-k: has no effect if --temperature is 0");
   if (!options.data.empty() || !options.inputs.empty() || flags.has("--steps"))
     return;
-  if (options.init.empty() && !options.resume)
+  if (options.init.paths.empty() && !options.resume)
     throw UsageError("--generate: no parameters to generate with: give --init "
                      "FILE, --checkpoint FOLDER --resume, or samples to train "
                      "on");
@@ -145,9 +145,10 @@ void checkPrediction(const Program &program, Options &options,
     return;
   }
   static const std::set<std::string> used = {
-      "--predict",     "--output",    "--only",    "--init",
-      "--init-map",    "--resume",    "--timeout", "--checkpoint",
-      "--collectives", "--share-gpu", "--poison",  "--publish-phases"};
+      "--predict",     "--output",       "--only",       "--init",
+      "--init-map",    "--init-missing", "--init-extra", "--init-prefix",
+      "--init-resize", "--resume",       "--timeout",    "--checkpoint",
+      "--collectives", "--share-gpu",    "--poison",     "--publish-phases"};
   for (const auto &[flag, value] : flags.given())
     if (used.count(flag) == 0)
       throw UsageError("{}: a run that predicts (--predict) does not use it; "
@@ -159,7 +160,7 @@ void checkPrediction(const Program &program, Options &options,
   if (!options.checkpoint.empty() && !options.resume)
     throw UsageError("--checkpoint: --predict saves nothing; give --resume to "
                      "take the newest parameters in the folder");
-  if (options.init.empty() && !options.resume)
+  if (options.init.paths.empty() && !options.resume)
     throw UsageError("--predict: no parameters to predict with: give --init "
                      "FILE, or --checkpoint FOLDER --resume");
   std::vector<std::string> names;
@@ -174,8 +175,10 @@ void checkPrediction(const Program &program, Options &options,
 }
 
 void checkFiles(const Options &options, const Flags &flags) {
-  if (!options.initMap.empty() && options.init.empty())
-    throw UsageError("--init-map: needs --init FILE");
+  for (const char *flag : {"--init-map", "--init-missing", "--init-extra",
+                           "--init-prefix", "--init-resize"})
+    if (flags.has(flag) && options.init.paths.empty())
+      throw UsageError("{}: needs --init FILE", flag);
   if (!options.exportMap.empty() && options.exportTo.empty())
     throw UsageError("--export-map: needs --export FILE");
   if (flags.has("--trace-steps") && options.trace.empty())
@@ -192,7 +195,7 @@ void checkCheckpoints(const Options &options, const Flags &flags) {
        {"--checkpoint-every", "--keep", "--resume", "--checkpoint-memory"})
     if (flags.has(flag) && options.checkpoint.empty())
       throw UsageError("{}: needs --checkpoint FOLDER", flag);
-  if (options.resume && !options.init.empty())
+  if (options.resume && !options.init.paths.empty())
     throw UsageError("--resume and --init: give one of them (a checkpoint "
                      "has the parameters)");
 }

@@ -193,9 +193,12 @@ Job::Job(const Program &program, const Options &options,
   if (!options.initMap.empty())
     initial = std::make_unique<InitialParameters>(
         program, options.init, ParameterMap::read(options.initMap));
-  else if (!options.init.empty())
+  else if (!options.init.paths.empty())
     initial =
         std::make_unique<InitialParameters>(program, options.init, buffers);
+  if (initial)
+    for (std::string &note : initial->notes())
+      notes.push_back(std::move(note));
   checkPaths(options, training, evaluation, prediction);
   checkWritable(options);
   if (rank.value_or(0) == 0)

@@ -4,6 +4,7 @@
 #define PPOPT_RUNTIME_APP_JOB_H
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/initial_parameters.h"
 #include "checkpoint/parameter_file.h"
 #include "data/sampler.h"
 #include "generate/generate.h"

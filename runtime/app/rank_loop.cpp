@@ -150,6 +150,9 @@ void RankLoop::start() {
     progress_->note("predicting from " + job_.prediction->reader().describe());
   for (const std::string &note : job_.notes)
     progress_->note(note);
+  if (job_.initial)
+    if (auto origins = job_.initial->origins(); !origins.empty())
+      progress_->origins(origins);
   if (job_.evaluation)
     progress_->note(fmt::format(
         "evaluating on {} of {} {}: {}{}{}", job_.evalRows,

@@ -96,4 +96,16 @@ void findRepeatedKeys(
   json::sax_parse(text.begin(), text.end(), &reader);
 }
 
+json parseUnambiguous(const std::string &path, std::string_view text) {
+  limitDepth(path, text);
+  findRepeatedKeys(text, [&](size_t, const std::string &key) {
+    throw Error("{}: '{}' is there twice in one object", path, key);
+  });
+  try {
+    return json::parse(text);
+  } catch (const json::exception &error) {
+    throw Error("{}: is not JSON: {}", path, reasonOf(error));
+  }
+}
+
 } // namespace ppopt::runtime

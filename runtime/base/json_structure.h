@@ -42,6 +42,10 @@ inline std::string reasonOf(const nlohmann::json::exception &error) {
   return end == reason.npos ? reason : reason.substr(end + 2);
 }
 
+/// Parses a document. Throws Error, with one line that begins with `path`, if
+/// it is not JSON, nested too deeply, or has a key twice in one object.
+nlohmann::json parseUnambiguous(const std::string &path, std::string_view text);
+
 } // namespace ppopt::runtime
 
 #endif // PPOPT_RUNTIME_BASE_JSON_STRUCTURE_H

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint_folder.h"
 #include "checkpoint/checkpoint_shares.h"
+#include "checkpoint/shard_index.h"
 #include "device/runs.h"
 #include "executor/rank.h"
 
@@ -152,9 +153,18 @@ std::vector<std::string> parameterFiles(const std::string &path) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error))
     return {path};
-  if (!std::filesystem::exists(path + "/" + kManifestName, error)) {
+  auto has = [&](const char *name) {
+    return std::filesystem::exists(path + "/" + name, error);
+  };
+  if (!has(kManifestName)) {
+    if (has(kShardIndexName))
+      return filesOfIndex(path);
+    if (has(kSingleFileName))
+      return {path + "/" + kSingleFileName};
     std::vector<CheckpointEntry> within = listCheckpoints(path);
-    throw Error("--init {}: a folder that is no checkpoint{}", path,
+    throw Error("--init {}: a folder that is no checkpoint, and has neither {} "
+                "nor {}{}",
+                path, kShardIndexName, kSingleFileName,
                 within.empty() ? std::string()
                                : "; did you mean " + within.back().path + "?");
   }

@@ -50,9 +50,10 @@ private:
   std::atomic<int64_t> readers_; ///< ranks that have not called load yet
 };
 
-/// Returns the safetensors files of initial parameters: `path` itself, or the
-/// parameter files of the checkpoint in the folder `path`. Throws Error if the
-/// checkpoint is damaged.
+/// Returns the safetensors files of initial parameters: `path` itself, or those
+/// of the folder `path`: of a checkpoint the parameter files, else what
+/// Hugging Face's index names, else the single file. Throws Error if the
+/// checkpoint or the index is damaged.
 std::vector<std::string> parameterFiles(const std::string &path);
 
 } // namespace ppopt::train

@@ -23,18 +23,6 @@ using runtime::Program;
 constexpr const char *kFormat = "ppopt parameter map";
 constexpr int kVersion = 1;
 
-json parse(const std::string &path, std::string_view text) {
-  runtime::limitDepth(path, text);
-  runtime::findRepeatedKeys(text, [&](size_t, const std::string &key) {
-    throw Error("{}: '{}' is there twice in one object", path, key);
-  });
-  try {
-    return json::parse(text);
-  } catch (const json::exception &error) {
-    throw Error("{}: is not JSON: {}", path, runtime::reasonOf(error));
-  }
-}
-
 /// Throws Error for unknown keys.
 void checkKeys(const std::string &where, const json &object,
                const std::vector<std::string> &known) {
@@ -94,7 +82,7 @@ ParameterMap ParameterMap::read(const std::string &path) {
 
 ParameterMap::ParameterMap(const std::string &path, std::string_view text)
     : path_(path) {
-  json document = parse(path, text);
+  json document = runtime::parseUnambiguous(path, text);
   if (!document.is_object() || document.value("format", json()) != kFormat)
     throw Error("{}: is not a map of parameters: it has no \"format\": \"{}\"",
                 path, kFormat);
@@ -190,7 +178,7 @@ ParameterMap::entryOf(const std::string &parameter,
 }
 
 std::vector<ParameterTensor>
-ParameterMap::tensorsOf(const Program &program) const {
+ParameterMap::tensorsOf(const Program &program, bool mayLackEntries) const {
   std::vector<ParameterTensor> tensors;
   std::vector<std::string> without;
   std::map<std::string, std::string> takers;
@@ -199,6 +187,7 @@ ParameterMap::tensorsOf(const Program &program) const {
     const Entry *entry = entryOf(parameter.name, numbers);
     if (!entry) {
       without.push_back(parameter.name);
+      tensors.emplace_back();
       continue;
     }
     ParameterTensor tensor{entry->tensor.fill(numbers), entry->transposed};
@@ -216,7 +205,7 @@ ParameterMap::tensorsOf(const Program &program) const {
                   path_, parameter.name, parameter.shape.size());
     tensors.push_back(std::move(tensor));
   }
-  if (!without.empty())
+  if (!without.empty() && !mayLackEntries)
     throw Error("{}: no entry for the model's parameters {}; add them to its "
                 "\"parameters\"",
                 path_, listNames(without));

@@ -45,8 +45,9 @@ public:
   /// Returns the tensor of each parameter, in the program's order. Throws Error
   /// for a parameter that matches no entry or more than one, a tensor that is
   /// used twice or is also ignored, and a transposed parameter that is not a
-  /// matrix.
-  std::vector<ParameterTensor> tensorsOf(const runtime::Program &program) const;
+  /// matrix. A parameter that may lack an entry has then a tensor without name.
+  std::vector<ParameterTensor> tensorsOf(const runtime::Program &program,
+                                         bool mayLackEntries = false) const;
 
   /// A prefix that either all tensor names of a file have or none. May be
   /// empty.

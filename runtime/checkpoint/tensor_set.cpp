@@ -22,28 +22,14 @@ std::string listNames(const std::vector<std::string> &names) {
   return text;
 }
 
-namespace {
-
-std::vector<int64_t> swapped(std::vector<int64_t> shape) {
-  std::reverse(shape.begin(), shape.end());
-  return shape;
+void addDifference(std::vector<std::string> &differences,
+                   const std::string &heading,
+                   const std::vector<std::string> &names,
+                   const std::string &hint) {
+  if (!names.empty())
+    differences.push_back(
+        fmt::format("{}: {}{}", heading, listNames(names), hint));
 }
-
-/// Returns "h.w for w (file F32 [2, 3], model F32 [4, 2] transposed)".
-std::string describeDifference(const StoredTensor &stored,
-                               const WantedTensor &wanted) {
-  bool looksTransposed = stored.shape.size() == 2 && !wanted.transposed &&
-                         stored.shape != wanted.shape &&
-                         stored.shape == swapped(wanted.shape);
-  return fmt::format("{}{} (file {}, model {}{}{})", wanted.name,
-                     wanted.parameter.empty() ? "" : " for " + wanted.parameter,
-                     describeTensor(stored.dtype, stored.shape),
-                     describeTensor(wanted.dtype, wanted.shape),
-                     wanted.transposed ? " transposed" : "",
-                     looksTransposed ? ": the file's is transposed" : "");
-}
-
-} // namespace
 
 std::vector<WantedTensor> wantedParameters(const runtime::Program &program) {
   std::vector<WantedTensor> wanted;
@@ -72,41 +58,35 @@ const StoredTensor *TensorSet::find(const std::string &name) const {
   return found == tensors_.end() ? nullptr : found->second;
 }
 
-std::string TensorSet::differencesFrom(
-    const std::vector<WantedTensor> &wanted, const std::string &extra,
-    const std::function<bool(const std::string &name)> &isLeftAside) const {
+std::string TensorSet::differencesFrom(const std::vector<WantedTensor> &wanted,
+                                       const std::string &extra) const {
   std::vector<std::string> missing, extras, types, shapes;
   std::set<std::string> names;
   for (const WantedTensor &tensor : wanted) {
     names.insert(tensor.name);
     const StoredTensor *stored = find(tensor.name);
     if (!stored) {
-      missing.push_back(tensor.parameter.empty()
-                            ? tensor.name
-                            : tensor.name + " for " + tensor.parameter);
+      missing.push_back(tensor.name);
       continue;
     }
-    std::string difference = describeDifference(*stored, tensor);
-    if (stored->shape !=
-        (tensor.transposed ? swapped(tensor.shape) : tensor.shape))
+    std::string difference =
+        fmt::format("{} (file {}, model {})", tensor.name,
+                    describeTensor(stored->dtype, stored->shape),
+                    describeTensor(tensor.dtype, tensor.shape));
+    if (stored->shape != tensor.shape)
       shapes.push_back(difference);
     else if (stored->dtype != tensor.dtype)
       types.push_back(difference);
   }
   for (const auto &[name, stored] : tensors_)
-    if (names.count(name) == 0 && !isLeftAside(name))
+    if (names.count(name) == 0)
       extras.push_back(name);
 
   std::vector<std::string> differences;
-  if (!missing.empty())
-    differences.push_back("missing: " + listNames(missing));
-  if (!extras.empty())
-    differences.push_back(extra + ": " + listNames(extras));
-  if (!shapes.empty())
-    differences.push_back("of another shape: " + listNames(shapes));
-  if (!types.empty())
-    differences.push_back("of another type: " + listNames(types) +
-                          " (convert the file, nothing is converted here)");
+  addDifference(differences, "missing", missing);
+  addDifference(differences, extra, extras);
+  addDifference(differences, "of another shape", shapes);
+  addDifference(differences, "of another type", types);
   return fmt::format("{}", fmt::join(differences, "; "));
 }
 

@@ -6,7 +6,6 @@
 #include "data/safetensors.h"
 #include "program/program.h"
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,14 +15,17 @@ namespace ppopt::train {
 /// A tensor that a program needs.
 struct WantedTensor {
   std::string name, dtype;
-  std::vector<int64_t> shape; ///< in the program
-  /// Its name in the program, if different.
-  std::string parameter = {};
-  bool transposed = false; ///< the file stores the matrix transposed
+  std::vector<int64_t> shape;
 };
 
 /// Returns the first names of a list, and the number of the others.
 std::string listNames(const std::vector<std::string> &names);
+
+/// Adds "heading: a, b" and a hint, if there are names.
+void addDifference(std::vector<std::string> &differences,
+                   const std::string &heading,
+                   const std::vector<std::string> &names,
+                   const std::string &hint = "");
 
 /// Returns the program's parameters under their own names, in its order.
 std::vector<WantedTensor> wantedParameters(const runtime::Program &program);
@@ -45,12 +47,9 @@ public:
 
   /// Returns how the files differ from exactly these tensors: lists of names,
   /// "missing: a; extra: b"; empty if they do not differ. `extra` is the
-  /// heading
-  /// ("not a parameter") of tensors that are neither wanted nor left aside.
-  std::string differencesFrom(
-      const std::vector<WantedTensor> &wanted, const std::string &extra,
-      const std::function<bool(const std::string &name)> &isLeftAside =
-          [](const std::string &) { return false; }) const;
+  /// heading ("not a parameter") of tensors that are not wanted.
+  std::string differencesFrom(const std::vector<WantedTensor> &wanted,
+                              const std::string &extra) const;
 
 private:
   std::vector<SafetensorsFile> files_;

@@ -17,6 +17,12 @@ void placeRuns(const char *from, const TilePart &bytes, char *to,
   });
 }
 
+void gatherRuns(char *to, const TilePart &bytes, const char *from) {
+  bytes.forEachRun([&](int64_t global, int64_t offset, int64_t count) {
+    std::memcpy(to + offset, from + global, count);
+  });
+}
+
 void copyRunsIn(Device &device, Stream stream, DevicePointer to,
                 const TilePart &bytes, const char *from) {
   if (bytes.isOneRun()) {
@@ -26,10 +32,7 @@ void copyRunsIn(Device &device, Stream stream, DevicePointer to,
   }
   writePieces(device, stream, to, bytes.count(),
               [&](char *data, int64_t at, int64_t size) {
-                bytes.slice(at, size).forEachRun(
-                    [&](int64_t global, int64_t offset, int64_t count) {
-                      std::memcpy(data + offset, from + global, count);
-                    });
+                gatherRuns(data, bytes.slice(at, size), from);
               });
 }
 

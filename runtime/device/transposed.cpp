@@ -68,21 +68,26 @@ void copyApart(int64_t elementBytes, char *to, int64_t toStep, const char *from,
 
 } // namespace
 
+void copyTransposed(char *to, const TilePart &elements, const char *from,
+                    const Matrix &matrix) {
+  int64_t size = matrix.elementBytes;
+  forEachRow(/*columns=*/matrix.rows, elements,
+             [&](int64_t row, int64_t column, int64_t end, int64_t offset) {
+               copyApart(size, to + offset * size, 1,
+                         from + (column * matrix.columns + row) * size,
+                         matrix.columns, end - column);
+             });
+}
+
 void writeTransposed(Device &device, Stream stream, DevicePointer to,
                      const TilePart &elements, const char *from,
                      const Matrix &matrix) {
   int64_t size = matrix.elementBytes;
-  writePieces(
-      device, stream, to, elements.count() * size,
-      [&](char *data, int64_t at, int64_t bytes) {
-        forEachRow(
-            /*columns=*/matrix.rows, elements.slice(at / size, bytes / size),
-            [&](int64_t row, int64_t column, int64_t end, int64_t offset) {
-              copyApart(size, data + offset * size, 1,
-                        from + (column * matrix.columns + row) * size,
-                        matrix.columns, end - column);
-            });
-      });
+  writePieces(device, stream, to, elements.count() * size,
+              [&](char *data, int64_t at, int64_t bytes) {
+                copyTransposed(data, elements.slice(at / size, bytes / size),
+                               from, matrix);
+              });
 }
 
 int64_t TransposedPieces::count() const {

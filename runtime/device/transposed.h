@@ -21,8 +21,12 @@ struct Matrix {
   int64_t bytes() const { return rows * columns * elementBytes; }
 };
 
-/// Writes elements of the transpose of the matrix at `from`, which may be
-/// unaligned. Complete on return.
+/// Copies elements of the transpose of the matrix at `from`, which may be
+/// unaligned.
+void copyTransposed(char *to, const geometry::TilePart &elements,
+                    const char *from, const Matrix &matrix);
+
+/// The same to a device. Complete on return.
 void writeTransposed(Device &device, Stream stream, DevicePointer to,
                      const geometry::TilePart &elements, const char *from,
                      const Matrix &matrix);

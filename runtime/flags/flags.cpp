@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
+
 namespace ppopt {
 
 using train::UsageError;
@@ -91,13 +93,31 @@ void Flags::outputFolder(const std::string &flag, std::string &into,
           });
 }
 
+/// Returns the paths that a word is.
+static std::vector<std::string> pathsIn(const std::string &word,
+                                        Commas commas) {
+  std::error_code error;
+  if (commas == Commas::Belong || std::filesystem::exists(word, error))
+    return {word};
+  std::vector<std::string> paths(1);
+  for (char letter : word)
+    if (letter == ',')
+      paths.emplace_back();
+    else
+      paths.back() += letter;
+  return paths;
+}
+
 void Flags::paths(const std::string &flag, std::vector<std::string> &into,
-                  const std::string &help, InFolder takes) {
-  auto read = [&into, flag](const std::vector<std::string> &given) {
-    for (const std::string &path : given)
-      if (path.empty())
-        throw UsageError("{}: the path is empty", flag);
-    into = given;
+                  const std::string &help, InFolder takes, Commas commas) {
+  auto read = [&into, flag, commas](const std::vector<std::string> &given) {
+    into.clear();
+    for (const std::string &word : given)
+      for (const std::string &path : pathsIn(word, commas)) {
+        if (path.empty())
+          throw UsageError("{}: the path is empty", flag);
+        into.push_back(path);
+      }
   };
   CLI::Option *option =
       app_->add_option_function<std::vector<std::string>>(flag, read, help)
@@ -105,8 +125,9 @@ void Flags::paths(const std::string &flag, std::vector<std::string> &into,
           ->allow_extra_args(false) // otherwise "[a]" is the list of "a"
           ->type_name("PATH...")
           ->group(group_);
-  paths_.emplace_back(option, [=](PathUses &uses, const std::string &path) {
-    uses.reads(flag, path, takes);
+  paths_.emplace_back(option, [=](PathUses &uses, const std::string &word) {
+    for (const std::string &path : pathsIn(word, commas))
+      uses.reads(flag, path, takes);
   });
 }
 

@@ -33,6 +33,9 @@ struct OutputPath {
 
 /// Declares flags, each bound to a variable, and parses a command line. Flags
 /// are spelled with their dashes.
+/// Whether a comma separates paths. It never does so in a path that exists.
+enum class Commas { Belong, Separate };
+
 class Flags {
 public:
   /// Reads a value. Returns what is wrong with it, or throws UsageError.
@@ -70,7 +73,8 @@ public:
             const std::string &kind = "FILE", InFolder takes = nullptr);
   /// One or more paths that are read. The flag may be repeated.
   void paths(const std::string &flag, std::vector<std::string> &into,
-             const std::string &help, InFolder takes);
+             const std::string &help, InFolder takes,
+             Commas commas = Commas::Belong);
   /// A file that is written. `flag` may have a short name too: "--output,-o".
   void output(const std::string &flag, std::string &into,
               const std::string &help, Writing writing);

@@ -164,6 +164,19 @@ void Progress::start(const char *transport) {
   log_.write(line.data(), line.size());
 }
 
+void Progress::origins(
+    const std::vector<std::pair<std::string, std::string>> &parameters) {
+  if (!log_.isOpen())
+    return;
+  nlohmann::json origins = nlohmann::json::object();
+  for (const auto &[name, path] : parameters)
+    origins[name] =
+        path.empty() ? nlohmann::json() : nlohmann::json(escapeNonUtf8(path));
+  std::string line =
+      nlohmann::json{{"event", "init"}, {"parameters", origins}}.dump() + "\n";
+  log_.write(line.data(), line.size());
+}
+
 /// Returns whether a step's line stays: the first, the last, and every Nth with
 /// --log-every N. Without --log-every, all lines; on a terminal, about twenty
 /// (at round numbers) and one per minute.

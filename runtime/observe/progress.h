@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ppopt::train {
@@ -61,6 +62,9 @@ public:
   void note(const std::string &text);
   /// `transport`: "threads", "mpi" or "local".
   void start(const char *transport);
+  /// Logs for each parameter the path that it is from; empty: it is drawn.
+  void
+  origins(const std::vector<std::pair<std::string, std::string>> &parameters);
   /// `step` counts from 0. `staleness`: of what the trainers of an asynchronous
   /// run have pulled for it. `metrics`: of its batch, as Program::metrics;
   /// empty if they were not computed.

@@ -3,6 +3,7 @@
 #ifndef PPOPT_RUNTIME_OPTIONS_OPTIONS_H
 #define PPOPT_RUNTIME_OPTIONS_OPTIONS_H
 
+#include "checkpoint/starting_point.h"
 #include "comm/channels.h"
 #include "data/token_files.h"
 #include "flags/flags.h"
@@ -62,7 +63,8 @@ struct Options {
   int64_t skipNonFiniteSteps = 0; ///< limit in a row; 0: the first ends the run
 
   // Files.
-  std::string init, initMap, exportTo, exportMap, log, dumpGradients, trace;
+  StartingPoint init; ///< without paths: the parameters are drawn
+  std::string initMap, exportTo, exportMap, log, dumpGradients, trace;
   int64_t traceSteps = 4;
   bool traceLaunches = false;
   int64_t logEvery = 0; ///< 0: the default

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "data/safetensors.h"
-#include "checkpoint/parameter_file.h"
+#include "checkpoint/initial_parameters.h"
 #include "data/sample_reader.h"
 #include "device/cpu/cpu_device.h"
 #include "input_file.h"
@@ -26,7 +26,7 @@ static void readAll(const std::string &path) {
 
 static void loadParameters(const runtime::Program &program,
                            const std::string &path) {
-  train::InitialParameters file(program, path);
+  train::InitialParameters file(program, {{path}});
   std::vector<char> arena(next_token::bytes);
   auto cpu = device::makeCpuDevice(1);
   std::vector<runtime::ParameterBuffer> buffers;

@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "app/executable.h"
-#include "checkpoint/parameter_file.h"
+#include "checkpoint/initial_parameters.h"
 #include "device/cpu/team.h"
 #include "executor/executor.h"
 #include "executor/rank.h"
@@ -68,7 +68,7 @@ void score(const std::vector<std::string> &arguments) {
   ppopt_rank rank(*document.program, ppopt_generation_tasks,
                   /*transport=*/nullptr,
                   {static_cast<int>(document.program->plan.target.threads)});
-  ppopt::train::InitialParameters(*document.program, arguments[5])
+  ppopt::train::InitialParameters(*document.program, {{arguments[5]}})
       .load(*rank.device, rank.compute, rank.places.parameters);
   size_t rows = std::stoul(arguments[3]), positions = std::stoul(arguments[4]);
   std::vector<int64_t> tokens = readTokens(arguments[2], rows * positions);

@@ -1,5 +1,6 @@
 //===- parameter_map_test.cpp - Parameters as others name them ------------===//
 
+#include "checkpoint/initial_parameters.h"
 #include "checkpoint/parameter_file.h"
 #include "checkpoint/parameter_map.h"
 #include "device/cpu/cpu_device.h"
@@ -185,7 +186,7 @@ protected:
   std::vector<double> load(const std::vector<TensorToStore> &tensors,
                            const ParameterMap &map) {
     writeSafetensors(path, tensors);
-    InitialParameters initial(program, path, map);
+    InitialParameters initial(program, {{path}}, map);
     std::vector<double> to(6);
     double toA[2] = {};
     initial.load(*cpu, stream,
@@ -259,7 +260,7 @@ TEST_F(MappedFiles, MayHoldCopiesOfTiedTensors) {
   program = programOf({{"a", {2}}, {"w", {3, 2}}, {"head", {2}}});
   writeSafetensors(path, {storedA, storedW, head});
   double loaded[2] = {};
-  InitialParameters(program, path, map)
+  InitialParameters(program, {{path}}, map)
       .load(*cpu, stream, {bufferOf(2, 2, loaded)});
   EXPECT_EQ(std::memcmp(loaded, other, sizeof other), 0);
   EXPECT_ERROR(load({storedA, storedW}, map), "missing: head");
@@ -281,7 +282,7 @@ TEST(ExportParameters, WritesTheNamesAndTheLayoutOfAMap) {
   EXPECT_EQ(file.metadata().at("format"), "pt");
   ASSERT_EQ(file.tensors().size(), 2u);
   EXPECT_EQ(file.find("U")->shape, (Shape{3, 1}));
-  InitialParameters(program, path, map)
+  InitialParameters(program, {{path}}, map)
       .load(*loaded.device, loaded.compute, loaded.places.parameters);
   for (auto [offset, bytes] : {std::pair<int, int>{next_token::weights, 16},
                                std::pair<int, int>{next_token::unused, 12}})

@@ -7,6 +7,7 @@
 
 #include "app/non_finite_steps.h"
 #include "base/usage_error.h"
+#include "checkpoint/initial_parameters.h"
 #include "checkpoint/parameter_file.h"
 #include "data/safetensors.h"
 #include "device/conformance/devices.h"
@@ -193,7 +194,7 @@ void expectTaken(const Layout &layout, bool transposed) {
   }
   writeSafetensors(path, tensors);
   InitialParameters initial(
-      program, path,
+      program, {{path}},
       ParameterMap("m.json",
                    R"({"format": "ppopt parameter map", "version": 1, )"
                    R"("parameters": {)" +
