@@ -9,6 +9,7 @@
 #include "checkpoint/checkpoint_folder.h"
 #include "data/safetensors.h"
 #include "generate/bpe_tokenizer.h"
+#include "observe/event_file.h"
 #include "ppopt/launch.h"
 #include "ppopt/shell_word.h"
 
@@ -171,6 +172,10 @@ void addFileFlags(TrainFlags &flags, Options &options) {
   flags.output("--log", options.log,
                "Write one line of JSON per step and evaluation",
                Writing::InPlace);
+  flags.outputFolder("--tensorboard", options.tensorboard,
+                     "Write the numbers of each step and evaluation to a new "
+                     "event file in this folder, for TensorBoard",
+                     "events.out.tfevents.1", isEventFile);
   flags.integer("--log-every", options.logEvery, 1,
                 "Print every Nth step (default: every step; on a terminal, "
                 "about twenty steps and one per minute, while one line shows "

@@ -3,6 +3,7 @@
 #include "app/flag_combinations.h"
 
 #include "base/usage_error.h"
+#include "observe/reported.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -173,6 +174,16 @@ void checkPrediction(const Program &program, Options &options,
   options.steps = 0;
 }
 
+/// Numbers of one name would be one curve.
+void checkTensorboard(const Program &program, const Options &options) {
+  std::set<std::string> names;
+  for (const Reported &number : numbersOfStep(program))
+    if (!names.insert(number.name).second && !options.tensorboard.empty())
+      throw UsageError("--tensorboard: the model's metric '{}' would have the "
+                       "tag of another number of a step, train/{}; rename it",
+                       number.name, number.name);
+}
+
 void checkFiles(const Options &options, const Flags &flags) {
   if (!options.initMap.empty() && options.init.empty())
     throw UsageError("--init-map: needs --init FILE");
@@ -248,6 +259,7 @@ void checkCombinations(const Program &program, Options &options,
   checkSamples(program, options, flags);
   chooseCollectives(program, options, flags);
   checkFiles(options, flags);
+  checkTensorboard(program, options);
   checkCheckpoints(options, flags);
   checkAsynchronous(program, options, flags);
   checkLearningRate(options, flags);

@@ -127,7 +127,8 @@ void addSamples(PathUses &uses, const std::string &flag,
 void checkPaths(const Options &options, const std::optional<Sampler> &training,
                 const std::optional<Sampler> &evaluation,
                 const std::optional<Sampler> &prediction) {
-  if (options.outputs.empty() && options.checkpoint.empty())
+  if (options.outputs.empty() && options.checkpoint.empty() &&
+      options.tensorboard.empty())
     return;
   PathUses uses = options.paths;
   uses.writesOutput();

@@ -62,7 +62,8 @@ struct Options {
   int64_t skipNonFiniteSteps = 0; ///< limit in a row; 0: the first ends the run
 
   // Files.
-  std::string init, initMap, exportTo, exportMap, log, dumpGradients, trace;
+  std::string init, initMap, exportTo, exportMap, log, tensorboard,
+      dumpGradients, trace;
   int64_t traceSteps = 4;
   bool traceLaunches = false;
   int64_t logEvery = 0; ///< 0: the default

@@ -10,7 +10,7 @@ import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE)]
-from support import safetensors_io  # noqa: E402
+from support import event_files, safetensors_io  # noqa: E402
 from support.executable import checked, run  # noqa: E402
 from support.mpirun import under_mpirun  # noqa: E402
 from support.mutations import tool_of  # noqa: E402
@@ -160,7 +160,9 @@ class Checks:
         inputs, flags = rows(12), ["--no-shuffle", "--lr", "0.05", "--metrics-every", "1"]
         plain = run(without, flags[:3], init=parameters(), inputs=inputs, steps=3)
         for every in (1, 2):
-            ours = run(with_metrics, [*flags[:4], str(every)], init=parameters(), inputs=inputs, steps=3, name=f"every{every}")
+            events = f"{with_metrics.path}.events{every}"
+            ours = run(with_metrics, [*flags[:4], str(every), "--tensorboard", events], init=parameters(), inputs=inputs, steps=3, name=f"every{every}")
+            event_files.expect_same(event_files.read_folder(events), f"{with_metrics.path}.every{every}.threads.jsonl")
             assert ours.hexadecimal == plain.hexadecimal, (ours.hexadecimal, plain.hexadecimal)
             for name, values in plain.parameters.items():
                 assert values.tobytes() == ours.parameters[name].tobytes(), name
