@@ -193,6 +193,14 @@ void addCheckpointFlags(TrainFlags &flags, Options &options) {
   flags.integer("--keep", options.keep, 1,
                 fmt::format("Number of newest checkpoints to keep (default {})",
                             options.keep));
+  flags.value("--keep-best", "NAME[:min|:max]",
+              "Also keep the checkpoint of the best evaluation so far, as "
+              "\"best\" in the folder: by the loss (\"loss\", the least is the "
+              "best) or by a metric (the greatest is, unless NAME:min)",
+              [&](const std::string &text) { options.best.name = text; });
+  flags.integer("--stop-after-no-better", options.stopAfterNoBetter, 1,
+                "End the run, as after its last step, after N evaluations in a "
+                "row that are not better than the best before them");
   flags.toggle("--resume", options.resume, true,
                "Resume from the newest checkpoint in the folder, saved under "
                "any plan; --steps is still the total");

@@ -2,6 +2,7 @@
 
 #include "app/job.h"
 
+#include "app/best_evaluation.h"
 #include "app/resume.h"
 #include "app/run_record.h"
 #include "base/error.h"
@@ -203,9 +204,13 @@ Job::Job(const Program &program, const Options &options,
     checkNoLog(options);
   resumed = openNewest(program, options, rank);
   if (resumed) {
-    if (options.trains)
+    if (options.trains) {
       notes =
           compareRuns(resumed->manifest(), describeRun(*this), resumed->path());
+      if (std::string note = BestEvaluation::describeChange(*this);
+          !note.empty())
+        notes.push_back(note);
+    }
     notes.insert(notes.begin(),
                  fmt::format("{} {} after step {}",
                              options.trains ? "resumed from" : "parameters of",

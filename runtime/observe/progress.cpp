@@ -134,6 +134,26 @@ void setMetrics(std::vector<Reported> &numbers,
     }
 }
 
+/// Returns "best so far", "best 0.9140 after step 20", or that there is none.
+std::string describe(const BestRecord &best) {
+  if (!best.value)
+    return "none is the best yet";
+  return best.since == 0
+             ? "best so far"
+             : fmt::format("best {:.4f} after step {}", *best.value, best.step);
+}
+
+/// Appends ,"best":{"of":"accuracy:max","since":1,"value":0.914,"step":20}.
+void appendBest(Line &line, const BestRecord &best) {
+  append(line, ",\"best\":{{\"of\":{},\"since\":{}", jsonText(best.of),
+         best.since);
+  if (best.value) {
+    appendNumber(line, "value", *best.value);
+    append(line, ",\"step\":{}", best.step);
+  }
+  append(line, "}}");
+}
+
 Reported &numberOf(std::vector<Reported> &numbers, std::string_view name) {
   return *std::find_if(numbers.begin(), numbers.end(),
                        [&](const Reported &number) {
@@ -386,6 +406,8 @@ void Progress::evaluation(int64_t steps, const Evaluated &evaluated,
     append(line, "batches left out: {} with ids out of range | ",
            evaluated.bad);
   append(line, "{:.1f} ms", milliseconds);
+  if (evaluated.best)
+    append(line, " | {}", describe(*evaluated.best));
   print(line);
   if (!log_.isOpen())
     return;
@@ -394,9 +416,12 @@ void Progress::evaluation(int64_t steps, const Evaluated &evaluated,
   logNumbers(line, evaluationNumbers_);
   append(line,
          ",\"samples\":{},\"all_samples\":{},\"batches\":{},"
-         "\"skipped_batches\":{},\"ms\":{:.3f}}}\n",
+         "\"skipped_batches\":{},\"ms\":{:.3f}",
          evaluated.samples, evaluated.allSamples, evaluated.batches,
          evaluated.uncounted + evaluated.bad, milliseconds);
+  if (evaluated.best)
+    appendBest(line, *evaluated.best);
+  append(line, "}}\n");
   log_.write(line.data(), line.size());
 }
 
@@ -460,6 +485,21 @@ void Progress::stopped(int signal, int64_t steps) {
   Line line;
   append(line, "{{\"event\":\"stop\",\"signal\":\"{}\",\"step\":{}}}\n", name,
          steps);
+  log_.write(line.data(), line.size());
+}
+
+void Progress::endedEarly(int64_t steps, const BestRecord &best) {
+  note(fmt::format(
+      "ends after step {}: {} evaluations in a row were not better "
+      "({}, --stop-after-no-better {}); {}",
+      steps, best.since, best.of, options_.stopAfterNoBetter, describe(best)));
+  if (!log_.isOpen())
+    return;
+  Line line;
+  append(line, "{{\"event\":\"stop\",\"no_better\":{},\"step\":{}", best.since,
+         steps);
+  appendBest(line, best);
+  append(line, "}}\n");
   log_.write(line.data(), line.size());
 }
 

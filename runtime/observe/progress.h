@@ -11,6 +11,7 @@
 #ifndef PPOPT_RUNTIME_OBSERVE_PROGRESS_H
 #define PPOPT_RUNTIME_OBSERVE_PROGRESS_H
 
+#include "checkpoint/checkpoint_manifest.h"
 #include "executor/executor.h"
 #include "observe/event_file.h"
 #include "observe/live_line.h"
@@ -72,6 +73,8 @@ public:
     std::string unit;
     int64_t batches, uncounted, bad;
     std::vector<double> metrics; ///< as Program::metrics
+    /// The best one so far, this one among them; none: they are not compared.
+    std::optional<BestRecord> best;
   };
   /// After `steps` steps.
   void evaluation(int64_t steps, const Evaluated &evaluated,
@@ -90,6 +93,9 @@ public:
   void predicted(int64_t rows, double seconds, const std::string &path);
   /// Reports that a signal ended the run after `steps` steps.
   void stopped(int signal, int64_t steps);
+  /// Reports that the run ends after `steps` steps, since too many evaluations
+  /// were not better than this one.
+  void endedEarly(int64_t steps, const BestRecord &best);
   /// Prints the table of a rank's profile and logs its JSON lines.
   void profile(const std::string &table, const std::string &records);
   /// `ranks` has one report per rank, in rank order. `peakFlops` is what each
