@@ -103,6 +103,8 @@ int AsynchronousLoop::runSteps() {
   for (int64_t done = first_; done < last_;) {
     if (evaluatesAfter(done) && !evaluate(done))
       return stopEarly(control_.signal(), done);
+    if (endsEarly_)
+      return finish(done);
     runRound(done, nextAgreement(done));
     agreeOnUpdates();
     order_->write(*serving_, serving_->agreement().ticket);
@@ -115,7 +117,7 @@ int AsynchronousLoop::runSteps() {
       checkpoints_->save(done, settings_.updates);
   }
   order_->finish();
-  return finish();
+  return finish(last_);
 }
 
 /// Returns the exit status.

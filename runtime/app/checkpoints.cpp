@@ -36,7 +36,7 @@ struct Checkpoints::Report {
 };
 
 Checkpoints::Checkpoints(ppopt_rank &rank, const Job &job, Progress *progress)
-    : rank_(rank), job_(job), progress_(progress),
+    : rank_(rank), job_(job), progress_(progress), best_(rank, job),
       writer_(rank, job.options.checkpointMemory) {
   if (job.resumed)
     saved_ = job.resumed->manifest().step;
@@ -44,6 +44,12 @@ Checkpoints::Checkpoints(ppopt_rank &rank, const Job &job, Progress *progress)
     lock_.emplace(job.options.checkpoint);
   if (rank.transport)
     agreeOnStart();
+  if (job.options.best.isGiven()) {
+    evaluatesFirst_ =
+        job.resumed && bestIn(job.options.checkpoint) == job.firstStep();
+    if (rank.transport)
+      Messages(rank).broadcast(&evaluatesFirst_, sizeof evaluatesFirst_);
+  }
 }
 
 /// Checks that all ranks see the same folder and the same newest checkpoint,
@@ -85,6 +91,35 @@ void Checkpoints::afterStep(int64_t stepsDone, int64_t updates) {
     begin(stepsDone, updates);
 }
 
+void Checkpoints::keepBest(int64_t stepsDone, int64_t updates) {
+  bool isBeingSaved = phase_ == Phase::Writing && step_ == stepsDone;
+  if (!isBeingSaved)
+    finish();
+  bestStep_ = stepsDone;
+  if (isBeingSaved)
+    return; // the commit makes the link
+  if (saved_ != stepsDone)
+    return begin(stepsDone, updates);
+  if (rank_.index != 0)
+    return;
+  warning_.clear();
+  tidy(saved_);
+  if (!warning_.empty())
+    progress_->note("warning: " + warning_);
+}
+
+/// On rank 0, after the checkpoint of step `newest` is complete.
+void Checkpoints::tidy(int64_t newest) {
+  const std::string &folder = job_.options.checkpoint;
+  try {
+    if (bestStep_ == newest)
+      linkBest(folder, newest);
+    removeOlder(folder, job_.options.keep, newest);
+  } catch (const runtime::Error &error) {
+    warning_ = error.what();
+  }
+}
+
 void Checkpoints::begin(int64_t stepsDone, int64_t updates) {
   Stopwatch watch;
   finish();
@@ -94,6 +129,7 @@ void Checkpoints::begin(int64_t stepsDone, int64_t updates) {
   error_.clear();
   warning_.clear();
   bytes_ = 0;
+  bestBefore_ = best_.recordBefore(stepsDone);
   // Rank 0 chooses the folder's name for all ranks.
   struct {
     int64_t writer;
@@ -183,6 +219,7 @@ void Checkpoints::commit(const std::vector<Report> &reports) {
   Manifest manifest = describeRun(job_);
   manifest.step = step_;
   manifest.updates = updates_;
+  manifest.best = bestBefore_;
   for (size_t rank = 0; rank < reports.size(); ++rank)
     for (CheckpointPart part : kCheckpointParts) {
       size_t index = static_cast<size_t>(part);
@@ -198,11 +235,7 @@ void Checkpoints::commit(const std::vector<Report> &reports) {
     file.sync();
     file.close();
     commitPartial(partial_, job_.options.checkpoint, step_);
-    try {
-      removeOlder(job_.options.checkpoint, job_.options.keep, step_);
-    } catch (const runtime::Error &error) {
-      warning_ = error.what();
-    }
+    tidy(step_);
   });
 }
 
@@ -231,6 +264,11 @@ void Checkpoints::expectSaved(int64_t stepsDone) const {
     throw runtime::Error("the run has ended without a checkpoint of step {}: "
                          "{}",
                          stepsDone, error_);
+  if (rank_.index == 0 && bestStep_ >= 0 &&
+      bestIn(job_.options.checkpoint) != bestStep_)
+    throw runtime::Error("the run has ended without the checkpoint of the best "
+                         "evaluation, that after step {}: {}",
+                         bestStep_, error_.empty() ? warning_ : error_);
 }
 
 void Checkpoints::tell() const {

@@ -9,6 +9,7 @@
 #include "checkpoint/checkpoint_folder.h"
 #include "data/safetensors.h"
 #include "generate/bpe_tokenizer.h"
+#include "observe/event_file.h"
 #include "ppopt/launch.h"
 #include "ppopt/shell_word.h"
 
@@ -217,6 +218,10 @@ void addFileFlags(TrainFlags &flags, Options &options) {
   flags.output("--log", options.log,
                "Write one line of JSON per step and evaluation",
                Writing::InPlace);
+  flags.outputFolder("--tensorboard", options.tensorboard,
+                     "Write the numbers of each step and evaluation to a new "
+                     "event file in this folder, for TensorBoard",
+                     "events.out.tfevents.1", isEventFile);
   flags.integer("--log-every", options.logEvery, 1,
                 "Print every Nth step (default: every step; on a terminal, "
                 "about twenty steps and one per minute, while one line shows "
@@ -234,6 +239,14 @@ void addCheckpointFlags(TrainFlags &flags, Options &options) {
   flags.integer("--keep", options.keep, 1,
                 fmt::format("Number of newest checkpoints to keep (default {})",
                             options.keep));
+  flags.value("--keep-best", "NAME[:min|:max]",
+              "Also keep the checkpoint of the best evaluation so far, as "
+              "\"best\" in the folder: by the loss (\"loss\", the least is the "
+              "best) or by a metric (the greatest is, unless NAME:min)",
+              [&](const std::string &text) { options.best.name = text; });
+  flags.integer("--stop-after-no-better", options.stopAfterNoBetter, 1,
+                "End the run, as after its last step, after N evaluations in a "
+                "row that are not better than the best before them");
   flags.toggle("--resume", options.resume, true,
                "Resume from the newest checkpoint in the folder, saved under "
                "any plan; --steps is still the total");

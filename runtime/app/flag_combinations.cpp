@@ -3,6 +3,7 @@
 #include "app/flag_combinations.h"
 
 #include "base/usage_error.h"
+#include "observe/reported.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -174,6 +175,16 @@ void checkPrediction(const Program &program, Options &options,
   options.steps = 0;
 }
 
+/// Numbers of one name would be one curve.
+void checkTensorboard(const Program &program, const Options &options) {
+  std::set<std::string> names;
+  for (const Reported &number : numbersOfStep(program))
+    if (!names.insert(number.name).second && !options.tensorboard.empty())
+      throw UsageError("--tensorboard: the model's metric '{}' would have the "
+                       "tag of another number of a step, train/{}; rename it",
+                       number.name, number.name);
+}
+
 void checkFiles(const Options &options, const Flags &flags) {
   for (const char *flag : {"--init-map", "--init-missing", "--init-extra",
                            "--init-prefix", "--init-resize"})
@@ -191,13 +202,50 @@ void checkFiles(const Options &options, const Flags &flags) {
 }
 
 void checkCheckpoints(const Options &options, const Flags &flags) {
-  for (const char *flag :
-       {"--checkpoint-every", "--keep", "--resume", "--checkpoint-memory"})
+  for (const char *flag : {"--checkpoint-every", "--keep", "--keep-best",
+                           "--resume", "--checkpoint-memory"})
     if (flags.has(flag) && options.checkpoint.empty())
       throw UsageError("{}: needs --checkpoint FOLDER", flag);
   if (options.resume && !options.init.paths.empty())
     throw UsageError("--resume and --init: give one of them (a checkpoint "
                      "has the parameters)");
+}
+
+/// Checks --keep-best and --stop-after-no-better, and finds the number that the
+/// former names.
+void checkBest(const Program &program, Options &options, const Flags &flags) {
+  BestBy &best = options.best;
+  if (flags.has("--stop-after-no-better") && !flags.has("--keep-best"))
+    throw UsageError("--stop-after-no-better: needs --keep-best NAME, which "
+                     "says what is better");
+  if (!flags.has("--keep-best"))
+    return;
+  if (!flags.has("--eval-every"))
+    throw UsageError("--keep-best: needs --eval-every N: there is one "
+                     "evaluation only");
+  for (const char *flag : {"--record", "--replay"})
+    if (flags.has(flag) && options.stopAfterNoBetter > 0)
+      throw UsageError("--stop-after-no-better and {}: a recorded run has all "
+                       "its steps; leave one out",
+                       flag);
+  std::vector<std::string> names = {"loss"};
+  for (const schema::Metric &metric : program.metrics)
+    names.push_back(metric.name);
+  auto isKnown = [&](const std::string &name) {
+    return std::count(names.begin(), names.end(), name) > 0;
+  };
+  std::string given = best.name;
+  size_t colon = given.rfind(':');
+  std::string order = colon == std::string::npos ? "" : given.substr(colon);
+  if (!isKnown(given) && (order == ":min" || order == ":max"))
+    best.name = given.substr(0, colon);
+  else
+    order.clear();
+  if (!isKnown(best.name))
+    throw UsageError("--keep-best {}: an evaluation gives no such number, but "
+                     "{}",
+                     given, fmt::join(names, ", "));
+  best.isLeast = order.empty() ? best.name == "loss" : order == ":min";
 }
 
 void checkAsynchronous(const Program &program, const Options &options,
@@ -266,7 +314,9 @@ void checkCombinations(const Program &program, Options &options,
   checkSamples(program, options, flags);
   chooseCollectives(program, options, flags);
   checkFiles(options, flags);
+  checkTensorboard(program, options);
   checkCheckpoints(options, flags);
+  checkBest(program, options, flags);
   checkAsynchronous(program, options, flags);
   checkLearningRate(options, flags);
 }

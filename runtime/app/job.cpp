@@ -2,6 +2,7 @@
 
 #include "app/job.h"
 
+#include "app/best_evaluation.h"
 #include "app/resume.h"
 #include "app/run_record.h"
 #include "base/error.h"
@@ -127,7 +128,8 @@ void addSamples(PathUses &uses, const std::string &flag,
 void checkPaths(const Options &options, const std::optional<Sampler> &training,
                 const std::optional<Sampler> &evaluation,
                 const std::optional<Sampler> &prediction) {
-  if (options.outputs.empty() && options.checkpoint.empty())
+  if (options.outputs.empty() && options.checkpoint.empty() &&
+      options.tensorboard.empty())
     return;
   PathUses uses = options.paths;
   uses.writesOutput();
@@ -205,9 +207,13 @@ Job::Job(const Program &program, const Options &options,
     checkNoLog(options);
   resumed = openNewest(program, options, rank);
   if (resumed) {
-    if (options.trains)
+    if (options.trains) {
       notes =
           compareRuns(resumed->manifest(), describeRun(*this), resumed->path());
+      if (std::string note = BestEvaluation::describeChange(*this);
+          !note.empty())
+        notes.push_back(note);
+    }
     notes.insert(notes.begin(),
                  fmt::format("{} {} after step {}",
                              options.trains ? "resumed from" : "parameters of",

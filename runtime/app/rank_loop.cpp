@@ -368,14 +368,23 @@ bool RankLoop::evaluate(int64_t stepsDone) {
   prefetchTraining(stepsDone);
   enter(comm::Activity::Part::Between, stepsDone);
   publish(runtime::Phase::other);
+  double milliseconds = watch.milliseconds();
+  std::vector<double> metrics = evaluated->metrics.divided();
+  BestEvaluation::Verdict verdict;
+  if (checkpoints_)
+    verdict = checkpoints_->judge(stepsDone, evaluated->loss, metrics);
   if (progress_)
-    progress_->evaluation(stepsDone,
-                          {evaluated->loss, evaluated->rows,
-                           int64_t(job_.evaluation->reader().count()),
-                           job_.evaluation->reader().unit(), countEvalBatches(),
-                           evaluated->skipped, evaluated->bad,
-                           evaluated->metrics.divided()},
-                          watch.milliseconds());
+    progress_->evaluation(
+        stepsDone,
+        {evaluated->loss, evaluated->rows,
+         int64_t(job_.evaluation->reader().count()),
+         job_.evaluation->reader().unit(), countEvalBatches(),
+         evaluated->skipped, evaluated->bad, std::move(metrics),
+         options_.best.isGiven() ? checkpoints_->best() : std::nullopt},
+        milliseconds);
+  if (verdict.isBest)
+    checkpoints_->keepBest(stepsDone, settings_.updates);
+  endsEarly_ = verdict.ends && stepsDone < last_;
   return true;
 }
 
@@ -402,15 +411,19 @@ void RankLoop::prefetchTraining(int64_t step) {
     samples_.prefetch(*job_.training, step);
 }
 
-int RankLoop::finish() {
+int RankLoop::finish(int64_t stepsDone) {
+  if (endsEarly_ && progress_)
+    progress_->endedEarly(stepsDone, *checkpoints_->best());
   if (checkpoints_)
-    checkpoints_->save(last_, settings_.updates);
-  if (!evaluate(last_))
-    return stop(control_.signal(), last_);
+    checkpoints_->save(stepsDone, settings_.updates);
+  if (!endsEarly_ && !evaluate(stepsDone))
+    return stop(control_.signal(), stepsDone);
+  if (checkpoints_)
+    checkpoints_->finish(); // the last evaluation may be the best
   writeOutputs();
   int status = job_.generation ? generateText(rank_, *job_.generation) : 0;
   if (checkpoints_)
-    checkpoints_->expectSaved(last_);
+    checkpoints_->expectSaved(stepsDone);
   return status;
 }
 

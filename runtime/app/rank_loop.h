@@ -57,9 +57,11 @@ protected:
   void start();
   bool evaluatesAfter(int64_t stepsDone) const {
     return stepsDone == last_ ||
-           (options_.evalEvery > 0 && stepsDone % options_.evalEvery == 0);
+           (options_.evalEvery > 0 && stepsDone % options_.evalEvery == 0) ||
+           (stepsDone == first_ && checkpoints_ &&
+            checkpoints_->evaluatesFirst());
   }
-  /// Returns false, and reports nothing, if the run stops.
+  /// Returns false, and reports nothing, if the run stops. Sets `endsEarly_`.
   bool evaluate(int64_t stepsDone);
   /// Starts reading the next samples.
   void prefetch(int64_t stepsDone);
@@ -79,9 +81,9 @@ protected:
   /// Stops after a signal. Skips the outputs that follow the last step
   /// (parameters, trace, profile), because the sender may not wait for long.
   int stop(int signal, int64_t stepsDone);
-  /// Saves and evaluates after the last step, and writes what the flags ask
-  /// for. Returns the exit status.
-  int finish();
+  /// Saves and evaluates after the last step, `stepsDone`, and writes what the
+  /// flags ask for. Returns the exit status.
+  int finish(int64_t stepsDone);
 
   /// Prepares an evaluation; called by all ranks.
   virtual void beforeEvaluation() {}
@@ -123,8 +125,9 @@ protected:
   ppopt_rank rank_;
   runtime::ActivityWords words_;
   SampleFeed samples_;
-  const int64_t first_;            ///< the first step
-  const int64_t last_;             ///< total steps at the end
+  const int64_t first_;    ///< the first step
+  const int64_t last_;     ///< total steps at the end
+  bool endsEarly_ = false; ///< after the evaluation that was the last one
   runtime::StepSettings settings_; ///< `updates` counts those made so far
   runtime::ExecutorOptions executorOptions_;
   NonFiniteSteps nonFiniteSteps_;

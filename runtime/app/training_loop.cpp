@@ -23,20 +23,28 @@ private:
     for (int64_t step = first_; step < last_; ++step) {
       if (evaluatesAfter(step) && !evaluate(step))
         return stop(control_.signal(), step);
-      train(step);
-      if (checksReplicasAfter(step + 1)) {
-        runtime::finishSteps(rank_);
-        replicas_->run(step + 1);
+      if (endsEarly_) {
+        checkReplicas(step);
+        return finish(step);
       }
+      train(step);
+      if (checksReplicasAfter(step + 1))
+        checkReplicas(step + 1);
       if (control_.agreesToStop())
         return stop(control_.signal(), step + 1);
       if (checkpoints_)
         checkpoints_->afterStep(step + 1, settings_.updates);
     }
-    return finish();
+    return finish(last_);
   }
   void train(int64_t step);
   std::vector<double> computeMetrics(int64_t step);
+  void checkReplicas(int64_t stepsDone) {
+    if (!replicas_)
+      return;
+    runtime::finishSteps(rank_);
+    replicas_->run(stepsDone);
+  }
   bool checksReplicasAfter(int64_t stepsDone) const {
     return replicas_ &&
            (stepsDone % options_.checkReplicas == 0 || stepsDone == last_);

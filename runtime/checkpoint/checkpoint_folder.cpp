@@ -32,7 +32,8 @@ using runtime::Error;
 constexpr std::string_view kPrefix = "step-";
 constexpr const char *kLock = "/.lock";
 /// Follows the step in a name that begins with a dot.
-constexpr const char *kPartial = ".partial-", *kRemoved = ".removed-";
+constexpr const char *kPartial = ".partial-", *kRemoved = ".removed-",
+                     *kNewLink = ".best-";
 
 /// Returns the step in "step-00000100"; nullopt for any other name.
 std::optional<int64_t> stepOf(const std::string &name) {
@@ -51,9 +52,10 @@ std::optional<int64_t> stepOf(const std::string &name) {
 /// Returns whether `name` is a leftover of a run that died while it wrote or
 /// removed a checkpoint.
 bool isLeftOver(const std::string &name) {
-  return name.rfind("." + std::string(kPrefix), 0) == 0 &&
-         (name.find(kPartial) != std::string::npos ||
-          name.find(kRemoved) != std::string::npos);
+  return name.rfind(kNewLink, 0) == 0 ||
+         (name.rfind("." + std::string(kPrefix), 0) == 0 &&
+          (name.find(kPartial) != std::string::npos ||
+           name.find(kRemoved) != std::string::npos));
 }
 
 bool isMissing(const std::error_code &error) {
@@ -95,7 +97,8 @@ std::string checkpointName(int64_t step) {
 
 bool isNameInCheckpoints(std::string_view path) {
   std::string name(path.substr(0, path.find('/')));
-  return stepOf(name) || isLeftOver(name) || "/" + name == kLock;
+  return stepOf(name) || isLeftOver(name) || "/" + name == kLock ||
+         name == kBestName;
 }
 
 std::vector<CheckpointEntry> listCheckpoints(const std::string &folder) {
@@ -181,6 +184,25 @@ void commitPartial(const std::string &partial, const std::string &folder,
   syncFolder(folder);
 }
 
+void linkBest(const std::string &folder, int64_t step) {
+  std::string aside = fmt::format("{}/{}{}", folder, kNewLink, ::getpid());
+  std::error_code error;
+  fs::remove(aside, error);
+  fs::create_directory_symlink(checkpointName(step), aside, error);
+  if (error)
+    throw Error("{}: cannot make a link to {}: {}", aside, checkpointName(step),
+                error.message());
+  rename(aside, fmt::format("{}/{}", folder, kBestName));
+  syncFolder(folder);
+}
+
+std::optional<int64_t> bestIn(const std::string &folder) {
+  std::error_code error;
+  fs::path to =
+      fs::read_symlink(fmt::format("{}/{}", folder, kBestName), error);
+  return error ? std::nullopt : stepOf(to.string());
+}
+
 void removePartial(const std::string &partial) {
   std::error_code ignored;
   fs::remove_all(partial, ignored);
@@ -195,7 +217,10 @@ void removeOlder(const std::string &folder, int64_t keep, int64_t newest) {
   checkpoints.erase(
       std::remove_if(checkpoints.begin(), checkpoints.end(), isNone),
       checkpoints.end());
+  std::optional<int64_t> best = bestIn(folder);
   for (size_t i = 0; i + keep < checkpoints.size(); ++i) {
+    if (checkpoints[i].step == best)
+      continue;
     std::string aside =
         fmt::format("{}/.{}{}{}", folder, checkpointName(checkpoints[i].step),
                     kRemoved, ::getpid());

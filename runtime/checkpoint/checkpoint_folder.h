@@ -3,7 +3,8 @@
 // A checkpoint is a folder `step-00000100` with a manifest. It is written under
 // another name, which begins with a dot, and renamed once it is complete. A
 // checkpoint is renamed before it is removed. So a folder with the name of a
-// checkpoint is complete at any moment. See docs/checkpoints.md.
+// checkpoint is complete at any moment. `best` is a link to one of them. See
+// docs/checkpoints.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,11 +12,14 @@
 #define PPOPT_RUNTIME_CHECKPOINT_CHECKPOINT_FOLDER_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace ppopt::train {
+
+constexpr const char *kBestName = "best"; ///< of the link
 
 /// Returns "step-00000100".
 std::string checkpointName(int64_t step);
@@ -74,11 +78,19 @@ void createPartial(const std::string &folder, const std::string &partial);
 void commitPartial(const std::string &partial, const std::string &folder,
                    int64_t step);
 
+/// Makes the link `best` in the folder lead to the checkpoint of a step,
+/// instead of another one. Throws Error.
+void linkBest(const std::string &folder, int64_t step);
+
+/// Returns the step to whose checkpoint `best` leads; none without one.
+std::optional<int64_t> bestIn(const std::string &folder);
+
 /// Removes `partial`; ignores errors.
 void removePartial(const std::string &partial);
 
 /// Removes all checkpoints but the newest `keep`, counted from step `newest`
-/// down. Leaves those that cannot be looked into. Throws Error.
+/// down, and the one to which `best` leads. Leaves those that cannot be looked
+/// into. Throws Error.
 void removeOlder(const std::string &folder, int64_t keep, int64_t newest);
 
 } // namespace ppopt::train

@@ -33,21 +33,34 @@ json describeSamples(const Manifest &manifest) {
           {"files", files}};
 }
 
+json describeBest(const BestRecord &best) {
+  json object = {{"of", best.of}, {"since", best.since}};
+  if (best.value) {
+    object["value"] = *best.value; // the shortest text of the same number
+    object["step"] = best.step;
+  }
+  return object;
+}
+
 json describe(const Manifest &manifest) {
   json files = json::array();
   for (const ManifestFile &file : manifest.files)
     files.push_back({{"name", file.name},
                      {"bytes", file.bytes},
                      {"checksum", file.checksum}});
-  return {{"format", kFormat},
-          {"version", kManifestVersion},
-          {"model", {{"name", manifest.model}, {"hash", manifest.modelHash}}},
-          {"step", manifest.step},
-          {"updates", manifest.updates},
-          {"flags", manifest.flags},
-          {"samples", describeSamples(manifest)},
-          {"plan", manifest.plan},
-          {"files", files}};
+  json document = {
+      {"format", kFormat},
+      {"version", kManifestVersion},
+      {"model", {{"name", manifest.model}, {"hash", manifest.modelHash}}},
+      {"step", manifest.step},
+      {"updates", manifest.updates},
+      {"flags", manifest.flags},
+      {"samples", describeSamples(manifest)},
+      {"plan", manifest.plan},
+      {"files", files}};
+  if (manifest.best)
+    document["best"] = describeBest(*manifest.best);
+  return document;
 }
 
 /// Returns the text of the file: the same object always has the same bytes.
@@ -94,6 +107,18 @@ SampleRecord readSamples(const json &object) {
   return samples;
 }
 
+BestRecord readBest(const json &object) {
+  BestRecord best;
+  object.at("of").get_to(best.of);
+  best.since = readCount(object.at("since"));
+  if (!object.contains("value"))
+    return best;
+  expect(object.at("value").is_number_float(), "the best value is no number");
+  best.value = object.at("value").get<double>();
+  best.step = readCount(object.at("step"));
+  return best;
+}
+
 /// Checks what readers rely on, such as that no file name leaves the folder.
 void check(const Manifest &manifest) {
   int64_t position;
@@ -122,6 +147,8 @@ Manifest read(const json &document) {
     manifest.files.push_back({file.at("name").get<std::string>(),
                               uint64_t(readCount(file.at("bytes"))),
                               file.at("checksum").get<std::string>()});
+  if (document.contains("best"))
+    manifest.best = readBest(document.at("best"));
   check(manifest);
   return manifest;
 }

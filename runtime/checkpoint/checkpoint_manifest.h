@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,14 @@ struct ManifestFile {
   std::string checksum;
 };
 
+/// The best evaluation so far.
+struct BestRecord {
+  std::string of;              ///< "loss:min", "accuracy:max"
+  std::optional<double> value; ///< finite; none yet, if no number was
+  int64_t step = 0;            ///< the steps before that evaluation
+  int64_t since = 0;           ///< evaluations since
+};
+
 struct Manifest {
   std::string model, modelHash;
   int64_t step = 0;    ///< completed steps
@@ -46,6 +55,8 @@ struct Manifest {
   SampleRecord samples;
   std::map<std::string, std::string> plan; ///< for people to read
   std::vector<ManifestFile> files;
+  /// Over the evaluations before that of `step`.
+  std::optional<BestRecord> best;
 };
 
 std::string printManifest(const Manifest &manifest);

@@ -32,19 +32,22 @@ void append(Line &line, fmt::format_string<Args...> format, Args &&...args) {
   fmt::format_to(std::back_inserter(line), format, std::forward<Args>(args)...);
 }
 
-/// Appends a JSON number that parses to the same double; JSON has no NaN.
-void appendNumber(Line &line, const char *key, double value) {
+/// Appends a JSON number, by default one that parses to the same double; JSON
+/// has no NaN.
+void appendNumber(Line &line, std::string_view key, double value,
+                  const char *format = "{:.17g}") {
+  append(line, ",\"{}\":", key);
   if (std::isfinite(value))
-    append(line, ",\"{}\":{:.17g}", key, value);
+    append(line, fmt::runtime(format), value);
   else
-    append(line, ",\"{}\":null", key);
+    append(line, "null");
 }
 
 /// Appends a double in the format of printf's %a, which is exact.
-void appendHex(Line &line, const char *key, double value) {
+void appendHex(Line &line, std::string_view key, double value) {
   char text[40];
   std::snprintf(text, sizeof(text), "%a", value);
-  append(line, ",\"{}\":\"{}\"", key, text);
+  append(line, ",\"{}_hex\":\"{}\"", key, text);
 }
 
 /// Appends a count as "49.7k" or "1.25M".
@@ -83,6 +86,81 @@ std::string jsonText(const std::string &text) {
   return nlohmann::json(escapeNonUtf8(text)).dump();
 }
 
+/// Appends "loss 3.1415 | norm 1.234 | ".
+void showNumbers(Line &line, const std::vector<Reported> &numbers) {
+  for (const Reported &number : numbers)
+    if (number.shown && number.isKnown) {
+      append(line, "{} ", number.name);
+      append(line, fmt::runtime(number.shown), number.value);
+      append(line, " | ");
+    }
+}
+
+/// Appends ,"loss":3.1415,"loss_hex":"0x1.9…p+1","metrics":{"accuracy":0.914}
+/// with those metrics that are known.
+void logNumbers(Line &line, const std::vector<Reported> &numbers) {
+  for (const Reported &number : numbers) {
+    if (number.isMetric)
+      continue;
+    appendNumber(line, number.name, number.value, number.logged);
+    if (number.hasBits)
+      appendHex(line, number.name, number.value);
+  }
+  bool isFirst = true;
+  for (const Reported &number : numbers) {
+    if (!number.isMetric || !number.isKnown)
+      continue;
+    append(line, isFirst ? ",\"metrics\":{{" : ",");
+    append(line, "{}:", jsonText(number.name));
+    if (std::isfinite(number.value))
+      append(line, fmt::runtime(number.logged), number.value);
+    else
+      append(line, "null");
+    isFirst = false;
+  }
+  if (!isFirst)
+    append(line, "}}");
+}
+
+/// Sets the metrics; `values` may be none.
+void setMetrics(std::vector<Reported> &numbers,
+                const std::vector<double> &values) {
+  size_t metric = 0;
+  for (Reported &number : numbers)
+    if (number.isMetric) {
+      number.isKnown = metric < values.size();
+      if (number.isKnown)
+        number.value = values[metric++];
+    }
+}
+
+/// Returns "best so far", "best 0.9140 after step 20", or that there is none.
+std::string describe(const BestRecord &best) {
+  if (!best.value)
+    return "none is the best yet";
+  return best.since == 0
+             ? "best so far"
+             : fmt::format("best {:.4f} after step {}", *best.value, best.step);
+}
+
+/// Appends ,"best":{"of":"accuracy:max","since":1,"value":0.914,"step":20}.
+void appendBest(Line &line, const BestRecord &best) {
+  append(line, ",\"best\":{{\"of\":{},\"since\":{}", jsonText(best.of),
+         best.since);
+  if (best.value) {
+    appendNumber(line, "value", *best.value);
+    append(line, ",\"step\":{}", best.step);
+  }
+  append(line, "}}");
+}
+
+Reported &numberOf(std::vector<Reported> &numbers, std::string_view name) {
+  return *std::find_if(numbers.begin(), numbers.end(),
+                       [&](const Reported &number) {
+                         return number.name == name && !number.isMetric;
+                       });
+}
+
 int digits(int64_t value) {
   int count = 1;
   for (; value >= 10; value /= 10)
@@ -92,18 +170,13 @@ int digits(int64_t value) {
 
 } // namespace
 
-WorkUnit workUnitOf(const Program &program) {
-  for (const runtime::Input &input : program.inputs)
-    if (input.shape.size() == 2 && (input.type == runtime::ElementType::i32 ||
-                                    input.type == runtime::ElementType::i64))
-      return {"tok", input.shape[0] * input.shape[1]};
-  return {"samples", program.plan.batch};
-}
-
 Progress::Progress(const Program &program, const Options &options,
                    int64_t first)
     : program_(program), options_(options), first_(first),
-      unit_(workUnitOf(program)), log_(options),
+      unit_(workUnitOf(program)), stepNumbers_(numbersOfStep(program)),
+      evaluationNumbers_(numbersOfEvaluation(program)), log_(options),
+      events_(options.tensorboard,
+              options.resume ? std::optional(first + 1) : std::nullopt),
       out_(options.generate > 0 ? stderr : stdout), live_(out_) {}
 
 void Progress::print(Line &line) {
@@ -243,9 +316,9 @@ void Progress::trainerStep(int64_t trainer, const TrainerStep &step) {
          "{{\"event\":\"trainer_step\",\"step\":{},\"part\":{},\"trainer\":{}",
          step.ticket / trainers + 1, step.ticket % trainers, trainer);
   appendNumber(line, "loss", step.loss);
-  appendHex(line, "loss_hex", step.loss);
+  appendHex(line, "loss", step.loss);
   appendNumber(line, "norm", step.norm);
-  appendHex(line, "norm_hex", step.norm);
+  appendHex(line, "norm", step.norm);
   appendNumber(line, "lr", step.learningRate);
   append(line,
          ",\"ms\":{:.3f},\"computed_ms\":{:.3f},\"waited_ticket_ms\":{:.3f},"
@@ -285,14 +358,19 @@ void Progress::step(int64_t step, double learningRate,
   Line line;
   append(line, "step {:>{}}/{} | ", step + 1, digits(options_.steps),
          options_.steps);
-  if (!result.skipped.empty())
+  Reported &loss = numberOf(stepNumbers_, "loss");
+  Reported &norm = numberOf(stepNumbers_, "norm");
+  loss.value = result.loss;
+  norm.value = result.gradNorm;
+  norm.isKnown = !std::isnan(result.gradNorm);
+  numberOf(stepNumbers_, "lr").value = learningRate;
+  stepNumbers_.back().value = rate;
+  setMetrics(stepNumbers_, metrics);
+  loss.isKnown = result.skipped.empty();
+  if (!loss.isKnown)
     append(line, "skipped, nothing updated: {} | ", result.skipped);
-  else
-    append(line, "loss {:.4f} | ", result.loss);
-  if (!std::isnan(result.gradNorm))
-    append(line, "norm {:.3f} | ", result.gradNorm);
-  showMetrics(line, metrics);
-  append(line, "lr {:.2e} | {:.1f} ms | ", learningRate, shown);
+  showNumbers(line, stepNumbers_);
+  append(line, "{:.1f} ms | ", shown);
   appendCount(line, rate);
   append(line, " {}/s", unit_.name);
   if (staleness && program_.plan.batchParts() > 1)
@@ -302,61 +380,37 @@ void Progress::step(int64_t step, double learningRate,
            each * static_cast<double>(options_.steps - step - 1) / 1e3,
            /*keeps=*/!result.skipped.empty());
 
+  events_.add("train/", step + 1, stepNumbers_);
   if (!log_.isOpen())
     return;
   line.clear();
   append(line, "{{\"event\":\"step\",\"step\":{}", step + 1);
-  appendNumber(line, "loss", result.loss);
-  appendHex(line, "loss_hex", result.loss);
-  appendNumber(line, "norm", result.gradNorm);
-  appendHex(line, "norm_hex", result.gradNorm);
-  appendNumber(line, "lr", learningRate);
-  append(line, ",\"ms\":{:.3f},\"{}_per_second\":{:.1f}", milliseconds,
-         unit_.name, rate);
+  logNumbers(line, stepNumbers_);
+  append(line, ",\"ms\":{:.3f}", milliseconds);
   append(line, ",\"launches\":{},\"flops\":{},\"bytes_sent\":{}",
          result.launches, result.flops, result.bytesSent);
   if (staleness)
     appendStaleness(line, *staleness);
-  logMetrics(line, metrics);
   if (!result.skipped.empty())
     append(line, ",\"skipped\":{}", jsonText(result.skipped));
   append(line, "}}\n");
   log_.write(line.data(), line.size());
 }
 
-/// Appends "accuracy 0.9140 | ".
-void Progress::showMetrics(Line &line, const std::vector<double> &metrics) {
-  for (size_t i = 0; i < metrics.size(); ++i)
-    append(line, "{} {:.4f} | ", program_.metrics[i].name, metrics[i]);
-}
-
-/// Appends ,"metrics":{"accuracy":0.914} if the program has any.
-void Progress::logMetrics(Line &line, const std::vector<double> &metrics) {
-  for (size_t i = 0; i < metrics.size(); ++i) {
-    append(line, i == 0 ? ",\"metrics\":{{" : ",");
-    append(line, "{}:", jsonText(program_.metrics[i].name));
-    if (std::isfinite(metrics[i]))
-      append(line, "{:.17g}", metrics[i]);
-    else
-      append(line, "null");
-  }
-  if (!metrics.empty())
-    append(line, "}}");
-}
-
 void Progress::evaluation(int64_t steps, const Evaluated &evaluated,
                           double milliseconds) {
+  numberOf(evaluationNumbers_, "loss").value = evaluated.loss;
+  setMetrics(evaluationNumbers_, evaluated.metrics);
   Line line;
   append(line, "eval after step {} | ", steps);
   if (evaluated.samples == 0)
     append(line, "none of the {} has a {} | ", evaluated.unit,
            evaluated.bad > 0 ? "loss" : "counted target");
-  else
-    append(line, "loss {:.4f} | ", evaluated.loss);
-  if (evaluated.samples > 0) {
-    showMetrics(line, evaluated.metrics);
+  else {
+    showNumbers(line, evaluationNumbers_);
     append(line, "{} of {} {} | ", evaluated.samples, evaluated.allSamples,
            evaluated.unit);
+    events_.add("eval/", steps, evaluationNumbers_);
   }
   if (evaluated.uncounted > 0 && evaluated.samples > 0)
     append(line, "batches left out: {} without a counted target | ",
@@ -365,19 +419,22 @@ void Progress::evaluation(int64_t steps, const Evaluated &evaluated,
     append(line, "batches left out: {} with ids out of range | ",
            evaluated.bad);
   append(line, "{:.1f} ms", milliseconds);
+  if (evaluated.best)
+    append(line, " | {}", describe(*evaluated.best));
   print(line);
   if (!log_.isOpen())
     return;
   line.clear();
   append(line, "{{\"event\":\"eval\",\"step\":{}", steps);
-  appendNumber(line, "loss", evaluated.loss);
-  appendHex(line, "loss_hex", evaluated.loss);
-  logMetrics(line, evaluated.metrics);
+  logNumbers(line, evaluationNumbers_);
   append(line,
          ",\"samples\":{},\"all_samples\":{},\"batches\":{},"
-         "\"skipped_batches\":{},\"ms\":{:.3f}}}\n",
+         "\"skipped_batches\":{},\"ms\":{:.3f}",
          evaluated.samples, evaluated.allSamples, evaluated.batches,
          evaluated.uncounted + evaluated.bad, milliseconds);
+  if (evaluated.best)
+    appendBest(line, *evaluated.best);
+  append(line, "}}\n");
   log_.write(line.data(), line.size());
 }
 
@@ -441,6 +498,21 @@ void Progress::stopped(int signal, int64_t steps) {
   Line line;
   append(line, "{{\"event\":\"stop\",\"signal\":\"{}\",\"step\":{}}}\n", name,
          steps);
+  log_.write(line.data(), line.size());
+}
+
+void Progress::endedEarly(int64_t steps, const BestRecord &best) {
+  note(fmt::format(
+      "ends after step {}: {} evaluations in a row were not better "
+      "({}, --stop-after-no-better {}); {}",
+      steps, best.since, best.of, options_.stopAfterNoBetter, describe(best)));
+  if (!log_.isOpen())
+    return;
+  Line line;
+  append(line, "{{\"event\":\"stop\",\"no_better\":{},\"step\":{}", best.since,
+         steps);
+  appendBest(line, best);
+  append(line, "}}\n");
   log_.write(line.data(), line.size());
 }
 

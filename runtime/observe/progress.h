@@ -1,9 +1,9 @@
 //===- progress.h - The progress lines and the log of a run ---------------===//
 //
 // Writes lines for people to standard output (to standard error if standard
-// output is for generated text), and JSON lines for programs to a file;
-// docs/running.md lists the fields. Used by rank 0 only. Writing a step
-// allocates nothing. If the process dies, both are complete up to the last
+// output is for generated text), JSON lines for programs to a file, and numbers
+// for TensorBoard; docs/running.md lists them. Used by rank 0 only. Writing a
+// step allocates nothing. If the process dies, all are complete up to the last
 // step. On a terminal a step's line replaces the previous one; some are kept.
 //
 //===----------------------------------------------------------------------===//
@@ -11,9 +11,12 @@
 #ifndef PPOPT_RUNTIME_OBSERVE_PROGRESS_H
 #define PPOPT_RUNTIME_OBSERVE_PROGRESS_H
 
+#include "checkpoint/checkpoint_manifest.h"
 #include "executor/executor.h"
+#include "observe/event_file.h"
 #include "observe/live_line.h"
 #include "observe/log_file.h"
+#include "observe/reported.h"
 #include "observe/trainer_steps.h"
 #include "options/options.h"
 #include "program/program.h"
@@ -29,16 +32,6 @@
 
 namespace ppopt::train {
 
-/// The unit of throughput: "tok/s" or "samples/s".
-struct WorkUnit {
-  const char *name; ///< "tok" or "samples"
-  int64_t perStep;
-};
-
-/// Returns tokens if an input is an integer tensor of rank 2, otherwise rows of
-/// the batch.
-WorkUnit workUnitOf(const runtime::Program &program);
-
 /// The totals of one rank at the end of a run.
 struct RankReport {
   double seconds = 0, waitedSeconds = 0; ///< timed steps; waits in them
@@ -52,7 +45,7 @@ void reportMemory(RankReport &report);
 
 class Progress {
 public:
-  /// `first` is the run's first step. Throws Error if the log cannot be opened.
+  /// `first` is the run's first step. Throws Error if a file cannot be opened.
   Progress(const runtime::Program &program, const Options &options,
            int64_t first);
   Progress(const Progress &) = delete;
@@ -84,6 +77,8 @@ public:
     std::string unit;
     int64_t batches, uncounted, bad;
     std::vector<double> metrics; ///< as Program::metrics
+    /// The best one so far, this one among them; none: they are not compared.
+    std::optional<BestRecord> best;
   };
   /// After `steps` steps.
   void evaluation(int64_t steps, const Evaluated &evaluated,
@@ -102,6 +97,9 @@ public:
   void predicted(int64_t rows, double seconds, const std::string &path);
   /// Reports that a signal ended the run after `steps` steps.
   void stopped(int signal, int64_t steps);
+  /// Reports that the run ends after `steps` steps, since too many evaluations
+  /// were not better than this one.
+  void endedEarly(int64_t steps, const BestRecord &best);
   /// Prints the table of a rank's profile and logs its JSON lines.
   void profile(const std::string &table, const std::string &records);
   /// `ranks` has one report per rank, in rank order. `peakFlops` is what each
@@ -111,9 +109,6 @@ public:
 
 private:
   void print(fmt::memory_buffer &line);
-  void showMetrics(fmt::memory_buffer &line,
-                   const std::vector<double> &metrics);
-  void logMetrics(fmt::memory_buffer &line, const std::vector<double> &metrics);
   void showStep(int64_t step, fmt::memory_buffer &line, double secondsLeft,
                 bool keeps);
   /// Shows a line on a terminal, after the share of the run that is `done`.
@@ -126,8 +121,10 @@ private:
   const Options &options_;
   const int64_t first_; ///< the first step, counted from 0
   WorkUnit unit_;
+  std::vector<Reported> stepNumbers_, evaluationNumbers_;
   std::string transport_;
   LogFile log_;
+  EventFile events_;
   std::FILE *const out_; ///< for people
   LiveLine live_;
   /// The time of the last step line that was kept.

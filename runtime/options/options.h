@@ -30,6 +30,15 @@ struct Delay {
   int64_t rank = -1; ///< -1: on each
 };
 
+/// The number by which evaluations are compared: the loss or a metric.
+struct BestBy {
+  std::string name;    ///< empty: evaluations are not compared
+  bool isLeast = true; ///< the least is the best, else the greatest
+
+  bool isGiven() const { return !name.empty(); }
+  std::string spell() const { return name + (isLeast ? ":min" : ":max"); }
+};
+
 /// All flags, checked against each other and against the program. A path is
 /// empty if its flag was not given.
 struct Options {
@@ -64,7 +73,8 @@ struct Options {
 
   // Files.
   StartingPoint init; ///< without paths: the parameters are drawn
-  std::string initMap, exportTo, exportMap, log, dumpGradients, trace;
+  std::string initMap, exportTo, exportMap, log, tensorboard, dumpGradients,
+      trace;
   int64_t traceSteps = 4;
   bool traceLaunches = false;
   int64_t logEvery = 0; ///< 0: the default
@@ -73,6 +83,8 @@ struct Options {
   std::string checkpoint;      ///< the folder; empty: no checkpoints
   int64_t checkpointEvery = 0; ///< 0: only after the last step
   int64_t keep = 3;
+  BestBy best;                   ///< the checkpoint that is kept besides
+  int64_t stopAfterNoBetter = 0; ///< evaluations; 0: never
   int64_t checkpointMemory = std::numeric_limits<int64_t>::max(); ///< per rank
   bool resume = false;
 

@@ -2,6 +2,7 @@
 """The metrics of a model are numpy's over the same rows, whatever the program's batch, plan and launch: a mean, a ratio of sums, a mean of a hidden
 layer on the first place, a sum of its parameters, and a mean of a matmul that the loss does not need. Training is not changed by them.
 """
+import json
 import os
 import sys
 import tempfile
@@ -10,7 +11,7 @@ import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE)]
-from support import safetensors_io  # noqa: E402
+from support import checkpoints, event_files, safetensors_io  # noqa: E402
 from support.executable import checked, run  # noqa: E402
 from support.mpirun import under_mpirun  # noqa: E402
 from support.mutations import tool_of  # noqa: E402
@@ -160,7 +161,9 @@ class Checks:
         inputs, flags = rows(12), ["--no-shuffle", "--lr", "0.05", "--metrics-every", "1"]
         plain = run(without, flags[:3], init=parameters(), inputs=inputs, steps=3)
         for every in (1, 2):
-            ours = run(with_metrics, [*flags[:4], str(every)], init=parameters(), inputs=inputs, steps=3, name=f"every{every}")
+            events = f"{with_metrics.path}.events{every}"
+            ours = run(with_metrics, [*flags[:4], str(every), "--tensorboard", events], init=parameters(), inputs=inputs, steps=3, name=f"every{every}")
+            event_files.expect_same(event_files.read_folder(events), f"{with_metrics.path}.every{every}.threads.jsonl")
             assert ours.hexadecimal == plain.hexadecimal, (ours.hexadecimal, plain.hexadecimal)
             for name, values in plain.parameters.items():
                 assert values.tobytes() == ours.parameters[name].tobytes(), name
@@ -173,6 +176,34 @@ class Checks:
             assert ours["predicted"] == theirs["predicted"], (ours["predicted"], theirs["predicted"])
         described = checked([with_metrics.path, "--describe"]).stdout
         assert "metric       f1: a sum divided by a count" in described, described
+
+    def best(self, name, of):
+        """The checkpoint of the best evaluation is that of the log's best number, which its parameters have; a run that was stopped and resumed keeps the
+        same one, bit for bit. Trainers take other steps each time."""
+        program = self.compile(f"best-{name}", model(4), PLANS[name])
+        data, tested, (metric, order) = (os.path.join(self.directory, "data"), os.path.join(self.directory, "tested"), of.split(":"))
+        safetensors_io.write(data, rows(12))
+        safetensors_io.write(tested, rows(ROWS))
+        launches = {"threads": (), "mpirun": under_mpirun(program.ranks)} if program.ranks > 1 and name != "local" else {"threads": ()}
+        kept = {}
+        for launch, before in launches.items():
+            for way, stops in {"whole": [8], "resumed": [3, 5, 8]}.items():
+                folder = f"{program.path}-{launch}-{way}"
+                for steps in stops:
+                    checked([*before, program.path, "--inputs", data, "--no-shuffle", "--lr", "0.7", "--eval-inputs", tested, "--eval-batches", "all",
+                             "--eval-every", "1", "--checkpoint", folder, "--keep-best", of, "--log", folder + ".jsonl", "--resume", "--steps", str(steps),
+                             *([] if os.path.exists(folder) else ["--keep", "1"])])
+                with open(folder + ".jsonl", encoding="utf8") as file:
+                    values = {e["step"]: e["metrics"][metric] for e in map(json.loads, file) if e["event"] == "eval"}
+                best = (min if order == "min" else max)(v for v in values.values() if v is not None)
+                step = min(s for s, v in values.items() if v == best)
+                assert len(values) == 9 and os.readlink(os.path.join(folder, "best")) == f"step-{step:08}", (values, os.listdir(folder))
+                tensors = checkpoints.tensors_of(os.path.join(folder, "best"), "parameters")
+                compare(f"{launch}, {way}", {metric: best}, {metric: expected(tensors, rows(ROWS))[metric]})
+                kept[launch, way] = tensors
+        for tensors in kept.values():
+            if name != "trainers":
+                checkpoints.expect_same_bits(tensors, kept["threads", "whole"])
 
     def mutated(self, mutation):
         """A planted bug is seen in a metric, where there are several batches of which the last is partial."""
@@ -216,6 +247,9 @@ with tempfile.TemporaryDirectory() as directory:
                 harness.case(f"{name}, batch {batch}", lambda: checks.plan(name, batch))
     for name in ("one", "dp, pp", "zero 3", "tp"):
         harness.case(f"training: {name}", lambda: checks.training(name))
+    for name, of in (("one", "f1:min"), ("dp, pp", "accuracy:max"), ("zero 3", "activity:min"), ("tp", "probe:max"), ("local", "accuracy:max"),
+                     ("trainers", "accuracy:max")):
+        harness.case(f"best: {name}", lambda: checks.best(name, of))
     for mutation in ("mask-left-out", "share-left-out"):
         harness.case(f"planted: {mutation}", lambda: checks.mutated(mutation))
     harness.case("rows that meet", checks.mixing)

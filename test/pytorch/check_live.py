@@ -14,7 +14,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE.parent / "generation")]
 from check_generation import Tools  # noqa: E402
-from support import safetensors_io  # noqa: E402
+from support import event_files, safetensors_io  # noqa: E402
 from support.executable import checked, compile_model, expect_close, run  # noqa: E402
 from support.results import Harness, Skip  # noqa: E402
 
@@ -134,6 +134,21 @@ def check_gpt2_checkpoints(harness, scratch):
         assert safetensors_io.read(theirs)["logits"].tobytes() == expected.tobytes(), f"{name}: from_pretrained has other logits"
 
 
+def check_tensorboard(harness, scratch):
+    """TensorBoard reads what --log has, of a run that is resumed twice from one checkpoint."""
+    program, text = os.path.join(harness.args.build, "bin", "test", "ppopt-train-program"), os.path.join(scratch, "text")
+    with open(text, "w", encoding="utf8") as file:
+        file.write("the quick brown fox " * 50)
+    runs, log, saved = (os.path.join(scratch, name) for name in ("runs", "log.jsonl", "saved"))
+    flags = ["--data", text, "--eval-data", text, "--eval-every", "2", "--log", log, "--tensorboard", runs, "--checkpoint", saved, "--resume"]
+    for steps in ("3", "5", "7"):
+        checked([program, *flags, "--steps", steps])
+        shutil.rmtree(os.path.join(saved, "step-00000005"), ignore_errors=True)
+    scalars = json.loads(checked([harness.args.pytorch, str(HERE / "read_events.py"), runs]).stdout)
+    event_files.expect_same(scalars, log)
+    assert [step for step, _ in scalars["train/loss"]] == list(range(1, 8)), scalars["train/loss"]
+
+
 def main():
     harness = Harness("pytorch live")
     python = harness.args.pytorch
@@ -141,6 +156,7 @@ def main():
         for name, test in [("fixtures again", functools.partial(check_fixtures_again, python, scratch)),
                            ("larger models", functools.partial(check_larger, harness, scratch)),
                            ("gpt2 124m", functools.partial(check_gpt2, harness, scratch)),
+                           ("tensorboard", functools.partial(check_tensorboard, harness, scratch)),
                            ("gpt2 checkpoints", functools.partial(check_gpt2_checkpoints, harness, scratch)),
                            ("gpt2 124m gradients", functools.partial(check_gpt2_gradients, harness, scratch))]:
             # One checks how long compiling takes.

@@ -249,5 +249,7 @@ func.func @losses(%x: tensor<2x4x16xf32>, %t: tensor<2x4xi32>, %d: tensor<2x4xf3
   %3 = pp.count %t {ignore_index = -1 : i64} : tensor<2x4xi32> to tensor<f32>
   // expected-remark @below {{a=2(sum) b=4(sum): [a, b], [a, b] -> [].}}
   %4 = pp.mse %d, %d : tensor<2x4xf32>, tensor<2x4xf32>
+  // expected-remark @below {{a=2(sum) b=4(sum): [a, b], [a, b] -> [].}}
+  %5 = pp.bce_with_logits %d, %d : tensor<2x4xf32>
   return
 }
