@@ -267,8 +267,9 @@ InitialParameters::describeDifferences(const ParameterMap *map) const {
     const auto &[stored, source, transposed, copies] = taken_[i];
     if (!stored) {
       if (!from_.drawsMissing)
-        missing.push_back(map ? wanted_[i] + " for " + parameter.name
-                              : wanted_[i]);
+        missing.push_back(!map || wanted_[i].empty()
+                              ? parameter.name
+                              : wanted_[i] + " for " + parameter.name);
       continue;
     }
     std::string dtype = safetensorsDtype(spell(parameter.type));

@@ -3,6 +3,7 @@
 #include "checkpoint/parameter_file.h"
 
 #include "base/error.h"
+#include "checkpoint/added_product.h"
 #include "checkpoint/pass_tensor.h"
 #include "executor/rank.h"
 
@@ -55,18 +56,22 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
     TensorCopy copy;
     device::Matrix matrix; ///< of one row, unless transposed
     bool transposed;
+    std::optional<AddedProduct> plus;
+    runtime::ElementType type;
   };
   std::vector<Exported> exported;
   for (size_t i = 0; i < program.parameters.size(); ++i) {
     const Parameter &parameter = program.parameters[i];
     std::optional<TensorCopy> copy = select(i);
-    if (!copy)
+    if (!copy || inFile[i].name.empty())
       continue;
     runtime::ElementType type = typeOf(parameter);
     const std::vector<int64_t> &shape = parameter.globalShape();
     Exported one{std::move(*copy),
                  {1, parameter.globalElements(), byteSize(type)},
-                 inFile[i].transposed};
+                 inFile[i].transposed,
+                 inFile[i].plus,
+                 type};
     if (one.transposed)
       one.matrix = {shape[0], shape[1], byteSize(type)};
     std::vector<std::string> names = inFile[i].aliases;
@@ -84,8 +89,12 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
         write(tensors[index].data, bytesOf(tensors[index]));
       return;
     }
-    const auto &[copy, matrix, transposed] = exported[index];
-    passToRank0(rank, copy, matrix, transposed, write);
+    const auto &[copy, matrix, transposed, plus, type] = exported[index];
+    if (!plus)
+      return passToRank0(rank, copy, matrix, transposed, write);
+    ProductToAdd product(rank, *plus);
+    passToRank0(rank, copy, matrix, transposed,
+                product.addTo(tensors[index].name, type, transposed, write));
   };
   if (rank.index == 0)
     return writeSafetensors(path, tensors, {{"format", "pt"}}, pass);

@@ -51,6 +51,17 @@ NamePattern patternOf(const std::string &where, const json &value) {
   }
 }
 
+/// Reads a list of names.
+std::vector<NamePattern> patternsOf(const std::string &where,
+                                    const json &value) {
+  if (!value.is_array())
+    throw Error("{}: is not a list", where);
+  std::vector<NamePattern> patterns;
+  for (const json &name : value)
+    patterns.push_back(patternOf(where, name));
+  return patterns;
+}
+
 const json &objectOf(const std::string &where, const json &value) {
   if (!value.is_object())
     throw Error("{}: is not an object", where);
@@ -91,7 +102,7 @@ ParameterMap::ParameterMap(const std::string &path, std::string_view text)
                 path, version.dump(), kVersion);
   checkKeys(path, document,
             {"format", "version", "about", "optional_prefix", "parameters",
-             "ignored", "tied"});
+             "ignored", "omitted", "tied"});
   if (!document.contains("parameters"))
     throw Error("{}: has no \"parameters\"", path);
 
@@ -100,37 +111,14 @@ ParameterMap::ParameterMap(const std::string &path, std::string_view text)
   std::string where = path + ": parameters";
   for (const auto &[name, value] :
        objectOf(where, document["parameters"]).items()) {
-    std::string here = fmt::format("{}: '{}'", where, name);
-    const json *tensor = &value;
-    bool transposed = false;
-    if (value.is_object()) {
-      checkKeys(here, value, {"tensor", "transpose"});
-      if (!value.contains("tensor"))
-        throw Error("{}: has no \"tensor\"", here);
-      tensor = &value["tensor"];
-      if (value.contains("transpose")) {
-        if (!value["transpose"].is_boolean())
-          throw Error("{}: transpose: is neither true nor false", here);
-        transposed = value["transpose"].get<bool>();
-      }
-    }
-    Entry entry{patternOf(where, name), patternOf(here, *tensor), transposed};
-    if (entry.parameter.placeholders() != entry.tensor.placeholders())
-      throw Error("{}: the tensor '{}' has other placeholders", here,
-                  entry.tensor.text());
-    if (entry.tensor.text() == "__metadata__")
-      throw Error("{}: no tensor of a safetensors file is named "
-                  "'__metadata__'",
-                  here);
-    entries_.push_back(std::move(entry));
+    entries_.push_back(
+        readEntry(fmt::format("{}: '{}'", where, name), name, value));
   }
 
-  where = path + ": ignored";
-  json ignored = document.value("ignored", json::array());
-  if (!ignored.is_array())
-    throw Error("{}: is not a list", where);
-  for (const json &name : ignored)
-    ignored_.push_back(patternOf(where, name));
+  ignored_ =
+      patternsOf(path + ": ignored", document.value("ignored", json::array()));
+  omitted_ =
+      patternsOf(path + ": omitted", document.value("omitted", json::array()));
 
   where = path + ": tied";
   json tied = document.value("tied", json::object());
@@ -143,6 +131,89 @@ ParameterMap::ParameterMap(const std::string &path, std::string_view text)
     throw Error("{}: optional_prefix: no tensor of the map begins with '{}'; "
                 "write it in their names, or leave it out",
                 path, prefix_);
+}
+
+ParameterMap::Entry ParameterMap::readEntry(const std::string &where,
+                                            const std::string &name,
+                                            const json &value) const {
+  const json *tensor = &value;
+  bool transposed = false;
+  std::optional<Plus> plus;
+  if (value.is_object()) {
+    checkKeys(where, value, {"tensor", "transpose", "plus"});
+    if (!value.contains("tensor"))
+      throw Error("{}: has no \"tensor\"", where);
+    tensor = &value["tensor"];
+    if (value.contains("transpose")) {
+      if (!value["transpose"].is_boolean())
+        throw Error("{}: transpose: is neither true nor false", where);
+      transposed = value["transpose"].get<bool>();
+    }
+    if (value.contains("plus")) {
+      std::string here = where + ": plus";
+      const json &added = objectOf(here, value["plus"]);
+      checkKeys(here, added, {"product", "scale"});
+      json product = added.value("product", json());
+      if (!product.is_array() || product.size() != 2)
+        throw Error("{}: product: is not a list of two parameters", here);
+      json scale = added.value("scale", json(1.0));
+      if (!scale.is_number())
+        throw Error("{}: scale: is not a number", here);
+      plus = {patternOf(here, product[0]), patternOf(here, product[1]),
+              scale.get<double>()};
+    }
+  }
+  Entry entry{patternOf(where, name), patternOf(where, *tensor), transposed,
+              std::move(plus)};
+  auto check = [&](const NamePattern &other, const char *what) {
+    if (entry.parameter.placeholders() != other.placeholders())
+      throw Error("{}: the {} '{}' has other placeholders", where, what,
+                  other.text());
+  };
+  check(entry.tensor, "tensor");
+  if (entry.plus) {
+    check(entry.plus->left, "parameter");
+    check(entry.plus->right, "parameter");
+  }
+  if (entry.tensor.text() == "__metadata__")
+    throw Error("{}: no tensor of a safetensors file is named "
+                "'__metadata__'",
+                where);
+  return entry;
+}
+
+/// Returns what an entry adds to a parameter; nothing if the model has neither
+/// factor.
+std::optional<AddedProduct>
+ParameterMap::productOf(const Program &program, size_t parameter,
+                        const Entry &entry,
+                        const NamePattern::Numbers &numbers) const {
+  if (!entry.plus)
+    return std::nullopt;
+  std::string names[] = {entry.plus->left.fill(numbers),
+                         entry.plus->right.fill(numbers)};
+  std::optional<size_t> found[2];
+  for (size_t i = 0; i < program.parameters.size(); ++i)
+    for (int side : {0, 1})
+      if (program.parameters[i].name == names[side])
+        found[side] = i;
+  if (!found[0] && !found[1])
+    return std::nullopt;
+  for (int side : {0, 1})
+    if (!found[side])
+      throw Error("{}: the model has a parameter '{}', and no '{}' to multiply "
+                  "it with",
+                  path_, names[1 - side], names[side]);
+  const Parameter &sum = program.parameters[parameter],
+                  &left = program.parameters[*found[0]],
+                  &right = program.parameters[*found[1]];
+  auto shape = sum.globalShape(), rows = left.globalShape(),
+       columns = right.globalShape();
+  if (shape.size() != 2 || rows.size() != 2 || columns.size() != 2 ||
+      shape[0] != rows[0] || shape[1] != columns[1] || rows[1] != columns[0])
+    throw Error("{}: '{}' x '{}' has not the shape of '{}'", path_, names[0],
+                names[1], sum.name);
+  return AddedProduct{*found[0], *found[1], entry.plus->scale};
 }
 
 bool ParameterMap::usesPrefix() const {
@@ -182,15 +253,36 @@ ParameterMap::tensorsOf(const Program &program, bool mayLackEntries) const {
   std::vector<ParameterTensor> tensors;
   std::vector<std::string> without;
   std::map<std::string, std::string> takers;
-  for (const Parameter &parameter : program.parameters) {
+  std::map<size_t, std::string> factors; // of what is added to a parameter
+  std::vector<std::optional<AddedProduct>> products;
+  for (size_t i = 0; i < program.parameters.size(); ++i) {
+    NamePattern::Numbers numbers;
+    const Entry *entry = entryOf(program.parameters[i].name, numbers);
+    products.push_back(entry ? productOf(program, i, *entry, numbers)
+                             : std::nullopt);
+    if (products.back())
+      for (size_t factor : {products.back()->left, products.back()->right})
+        factors.emplace(factor, program.parameters[i].name);
+  }
+  for (size_t i = 0; i < program.parameters.size(); ++i) {
+    const Parameter &parameter = program.parameters[i];
     NamePattern::Numbers numbers;
     const Entry *entry = entryOf(parameter.name, numbers);
+    auto sum = factors.find(i);
+    if (entry && omits(parameter.name))
+      throw Error("{}: the parameter '{}' is omitted, and has an entry", path_,
+                  parameter.name);
+    if (entry && sum != factors.end())
+      throw Error("{}: the parameter '{}' has an entry, and is added to '{}'",
+                  path_, parameter.name, sum->second);
     if (!entry) {
-      without.push_back(parameter.name);
+      if (sum == factors.end() && !omits(parameter.name))
+        without.push_back(parameter.name);
       tensors.emplace_back();
       continue;
     }
-    ParameterTensor tensor{entry->tensor.fill(numbers), entry->transposed};
+    ParameterTensor tensor{entry->tensor.fill(numbers), entry->transposed,
+                           /*aliases=*/{}, products[i]};
     auto [taker, isNew] = takers.emplace(tensor.name, parameter.name);
     if (!isNew)
       throw Error("{}: the tensor '{}' is taken twice, as the parameters '{}' "
@@ -212,10 +304,20 @@ ParameterMap::tensorsOf(const Program &program, bool mayLackEntries) const {
   return tensors;
 }
 
-bool ParameterMap::ignores(const std::string &tensor) const {
+/// Returns whether some of the patterns match.
+static bool matchesAny(const std::vector<NamePattern> &patterns,
+                       const std::string &name) {
   return std::any_of(
-      ignored_.begin(), ignored_.end(),
-      [&](const NamePattern &name) { return name.match(tensor).has_value(); });
+      patterns.begin(), patterns.end(),
+      [&](const NamePattern &each) { return each.match(name).has_value(); });
+}
+
+bool ParameterMap::ignores(const std::string &tensor) const {
+  return matchesAny(ignored_, tensor);
+}
+
+bool ParameterMap::omits(const std::string &parameter) const {
+  return matchesAny(omitted_, parameter);
 }
 
 } // namespace ppopt::train

@@ -11,18 +11,30 @@
 #include "checkpoint/name_pattern.h"
 #include "program/program.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace ppopt::train {
 
+/// A multiple of the product of two matrices: what LoRA's adapters add to a
+/// weight.
+struct AddedProduct {
+  size_t left, right; ///< indices of parameters
+  double scale;
+};
+
 /// The tensor of a file that stores a parameter.
 struct ParameterTensor {
-  std::string name;
+  std::string name;        ///< empty: the file does not have the parameter
   bool transposed = false; ///< the file stores a matrix [a, b] as [b, a]
   std::vector<std::string> aliases = {}; ///< more names, each with a copy
+  /// An export adds it; what is read is the parameter as it is.
+  std::optional<AddedProduct> plus = {};
 };
 
 /// Returns the parameters of `program` under their own names and their aliases,
@@ -45,7 +57,8 @@ public:
   /// Returns the tensor of each parameter, in the program's order. Throws Error
   /// for a parameter that matches no entry or more than one, a tensor that is
   /// used twice or is also ignored, and a transposed parameter that is not a
-  /// matrix. A parameter that may lack an entry has then a tensor without name.
+  /// matrix. A parameter that is omitted, that is a part of an added product,
+  /// or that may lack an entry has then a tensor without name.
   std::vector<ParameterTensor> tensorsOf(const runtime::Program &program,
                                          bool mayLackEntries = false) const;
 
@@ -61,18 +74,29 @@ public:
   const std::map<std::string, std::string> &tied() const { return tied_; }
 
 private:
+  struct Plus {
+    NamePattern left, right;
+    double scale;
+  };
   struct Entry {
     NamePattern parameter, tensor;
-    bool transposed;
+    bool transposed = false;
+    std::optional<Plus> plus = {};
   };
 
+  Entry readEntry(const std::string &where, const std::string &name,
+                  const nlohmann::json &value) const;
+  std::optional<AddedProduct> productOf(const runtime::Program &program,
+                                        size_t parameter, const Entry &entry,
+                                        const NamePattern::Numbers &) const;
   bool usesPrefix() const;
+  bool omits(const std::string &parameter) const;
   const Entry *entryOf(const std::string &parameter,
                        NamePattern::Numbers &numbers) const;
 
   std::string path_, prefix_;
   std::vector<Entry> entries_;
-  std::vector<NamePattern> ignored_;
+  std::vector<NamePattern> ignored_, omitted_;
   std::map<std::string, std::string> tied_;
 };
 

@@ -91,6 +91,62 @@ class Checks:
         for name in self.torch["lora"]["parameters"]:
             self.compare_parameter(name, resumed[name], self.torch["lora"])
 
+    def merged(self, plan):
+        """An export of the base with the adapters' product added, whichever way it lies; what is omitted is not there."""
+        subject = subjects.SUBJECTS["lora"]
+        executable = self.compile(subject, f"lora {plan}", PLANS[plan])
+        entries = {name: name for name in subject.shapes() if "lora" not in name and name != "wpe"}
+        plus = {"product": ["h.{i}.attn.qkv.lora_a", "h.{i}.attn.qkv.lora_b"], "scale": subjects.ALPHA / subjects.RANK}
+        for n, transpose in enumerate((False, True)):
+            here = json.loads(json.dumps(plus).replace("{i}", str(n)))
+            entries[f"h.{n}.attn.qkv.weight"] = {"tensor": f"merged.{n}", "transpose": transpose, "plus": here}
+        paths = {name: os.path.join(self.directory, f"merged.{name}") for name in ("init", "map", "out")}
+        safetensors_io.write(paths["init"], subject.parameters())
+        with open(paths["map"], "w", encoding="utf8") as file:
+            json.dump({"format": "ppopt parameter map", "version": 1, "parameters": entries, "omitted": ["wpe"]}, file)
+        checked([executable.path, "--steps", "0", "--init", paths["init"], "--export", paths["out"], "--export-map", paths["map"]])
+        ours, values = safetensors_io.read(paths["out"]), subject.parameters()
+        for n in range(subjects.LAYERS):
+            name = f"h.{n}.attn.qkv"
+            product = values[f"{name}.lora_a"] @ values[f"{name}.lora_b"]
+            expected = values[f"{name}.weight"] + subjects.ALPHA / subjects.RANK * product
+            expect_close(f"merged.{n}", ours.pop(f"merged.{n}"), expected.T if n else expected, 1e-14)
+        for name, array in ours.items():
+            assert array.tobytes() == values[name].tobytes(), name
+        assert set(ours) == {name for name in values if name != "wpe" and "qkv.weight" not in name and "lora" not in name}, sorted(ours)
+
+    def peft(self):
+        """LoRA from a folder of Hugging Face in one command, the base sharded over two ranks: losses, and the merged export, are peft's."""
+        if not self.harness.args.pytorch:
+            raise Skip("needs tools/check --with-pytorch")
+        python, script = self.harness.args.pytorch, os.path.join(HERE, "lora_peft.py")
+        paths = {name: os.path.join(self.directory, f"peft.{name}") for name in ("base", "adapters", "inputs", "merged", "theirs", "adapters.json", "merged.json")}
+        checked([python, script, "base", paths["base"]])
+        with open(os.path.join(HERE, "..", "..", "tools", "maps", "gpt2.json"), encoding="utf8") as file:
+            gpt2 = json.load(file)
+        entries, layer = gpt2["parameters"], "h.{i}.attn.qkv"
+        weight = {"tensor": entries[f"{layer}.weight"], "plus": {"product": [f"{layer}.lora_a", f"{layer}.lora_b"], "scale": subjects.ALPHA / subjects.RANK}}
+        names = {f"{layer}.lora_{side}": {"tensor": f"base_model.model.transformer.h.{{i}}.attn.c_attn.lora_{side.upper()}.weight", "transpose": True} for side in "ab"}
+        adapters = {"format": gpt2["format"], "version": 1, "parameters": names, "omitted": [name for name in entries]}
+        for name, contents in (("merged.json", {**gpt2, "parameters": {**entries, f"{layer}.weight": weight}}), ("adapters.json", adapters)):
+            with open(paths[name], "w", encoding="utf8") as file:
+                json.dump(contents, file)
+        safetensors_io.write(paths["inputs"], subjects.batches())
+        model = os.path.join(self.directory, "peft.mlir")
+        sizes = ["f32" if flag == "f64" else flag for flag in subjects.SUBJECTS["lora"].model_flags()]
+        checked([self.ppopt, "model", "gpt", *sizes, "-o", model])
+        executable = compile_model(self.ppopt, model, model[:-5], ["--threads", "1", "--mesh", "fsdp=2", "--zero", "3"])
+        begin = [executable.path, "--init", paths["base"], "--init-map", os.path.join(HERE, "..", "..", "tools", "maps", "gpt2.json"), "--init-missing", "draw"]
+        checked([*begin, "--steps", "0", "--export", paths["adapters"], "--export-map", paths["adapters.json"]])
+        log = os.path.join(self.directory, "peft.jsonl")
+        checked([*begin, "--steps", str(subjects.STEPS), "--inputs", paths["inputs"], "--no-shuffle", "--lr", repr(subjects.RATES["lr"]),
+                 "--weight-decay", repr(subjects.RATES["weight_decay"]), "--export", paths["merged"], "--export-map", paths["merged.json"], "--log", log])
+        done = checked([python, script, "train", paths["base"], paths["adapters"], paths["inputs"], paths["theirs"]])
+        with open(log, encoding="utf8") as file:
+            losses = [record["loss"] for record in map(json.loads, file) if record["event"] == "step"]
+        expect_close("losses", np.array(losses), np.array(json.loads(done.stdout.splitlines()[-1])), 1e-6)
+        expect_close("merged", safetensors_io.read(paths["merged"]), safetensors_io.read(paths["theirs"]), 1e-6)
+
     def live(self):
         if not self.harness.args.pytorch:
             raise Skip("needs tools/check --with-pytorch")
@@ -112,7 +168,8 @@ def main():
         cases = [(f"lora, {plan}", lambda plan=plan: checks.plan("lora", plan)) for plan in PLANS]
         cases += [(f"{kind}, {plan}", lambda kind=kind, plan=plan: checks.plan(kind, plan))
                   for kind in ("adamw", "adam", "sgd") for plan in ("one", "dp, pp", "zero 1", "zero 3, small buckets", "zero 3, pp")]
-        cases += [("memory", checks.memory), ("resume", checks.resume), ("PyTorch, live", checks.live)]
+        cases += [(f"merged export, {plan}", lambda plan=plan: checks.merged(plan)) for plan in ("one", "dp, pp", "zero 3, small buckets", "zero 3, tp", "local")]
+        cases += [("memory", checks.memory), ("resume", checks.resume), ("PyTorch, live", checks.live), ("peft, live", checks.peft)]
         harness.cases(cases)
     return harness.finish()
 

@@ -87,6 +87,25 @@ TEST(ParameterMap, NamesTheTensorOfEachParameter) {
   EXPECT_EQ(shapeInFile(program.parameters[2], tensors[2]), (Shape{3}));
 }
 
+TEST(ParameterMap, NamesWhatIsAddedAndWhatIsOmitted) {
+  Program program = programOf({{"h.0.w", {2, 3}},
+                               {"h.0.a", {2, 5}},
+                               {"h.0.b", {5, 3}},
+                               {"h.1.w", {2, 3}},
+                               {"v", {7}}});
+  auto tensors = mapOf(R"({"h.{i}.w": {"tensor": "W.{i}", "plus":
+                      {"product": ["h.{i}.a", "h.{i}.b"], "scale": -2}}})",
+                       R"(, "omitted": ["v"])")
+                     .tensorsOf(program);
+  ASSERT_TRUE(tensors[0].plus);
+  EXPECT_EQ(tensors[0].plus->left, 1u);
+  EXPECT_EQ(tensors[0].plus->right, 2u);
+  EXPECT_EQ(tensors[0].plus->scale, -2);
+  EXPECT_EQ(tensors[1].name + tensors[2].name + tensors[4].name, "");
+  EXPECT_EQ(tensors[3].name, "W.1");
+  EXPECT_FALSE(tensors[3].plus); // the model has no such factors
+}
+
 TEST(ParameterMap, RefusesWhatIsNoMap) {
   struct Case {
     std::string text;
@@ -122,6 +141,17 @@ TEST(ParameterMap, RefusesWhatIsNoMap) {
        "'h.{i}': the tensor 'x.{j}' has other placeholders"},
       {mapText(R"({"h.{i}": "x"})"), "has other placeholders"},
       {mapText(R"({"a": "__metadata__"})"), "named '__metadata__'"},
+      {mapText(R"({"a": {"tensor": "x", "plus": 1}})"),
+       "'a': plus: is not an object"},
+      {mapText(R"({"a": {"tensor": "x", "plus": {"product": ["b"]}}})"),
+       "'a': plus: product: is not a list of two parameters"},
+      {mapText(
+           R"({"a": {"tensor": "x", "plus": {"product": ["b", "c"], "scale": "2"}}})"),
+       "'a': plus: scale: is not a number"},
+      {mapText(
+           R"({"h.{i}": {"tensor": "x.{i}", "plus": {"product": ["b", "c"]}}})"),
+       "'h.{i}': the parameter 'b' has other placeholders"},
+      {mapText("{}", R"(, "omitted": "x")"), "omitted: is not a list"},
       {mapText("{}", R"(, "ignored": "x")"), "ignored: is not a list"},
       {mapText("{}", R"(, "ignored": [3])"), "ignored: is not a name"},
       {mapText("{}", R"(, "ignored": ["{"])"), "ignored: '{': a brace"},
@@ -136,6 +166,25 @@ TEST(ParameterMap, RefusesWhatIsNoMap) {
   };
   for (const Case &each : cases)
     EXPECT_ERROR(ParameterMap("m.json", each.text), each.message);
+}
+
+TEST(ParameterMap, RefusesProductsThatDoNotFit) {
+  Program program = programOf({{"w", {2, 3}}, {"a", {2, 5}}, {"b", {5, 3}}});
+  auto check = [&](const std::string &left, const std::string &right,
+                   const std::string &more = "", const char *rest = "") {
+    mapOf(R"({"w": {"tensor": "W", "plus": {"product": [")" + left + R"(", ")" +
+              right + R"("]}})" + more + "}",
+          rest)
+        .tensorsOf(program);
+  };
+  check("a", "b");
+  EXPECT_ERROR(check("b", "a"), "'b' x 'a' has not the shape of 'w'");
+  EXPECT_ERROR(check("a", "c"),
+               "has a parameter 'a', and no 'c' to multiply it with");
+  EXPECT_ERROR(check("a", "b", R"(, "a": "A")"),
+               "the parameter 'a' has an entry, and is added to 'w'");
+  EXPECT_ERROR(check("a", "b", "", R"(, "omitted": ["w"])"),
+               "the parameter 'w' is omitted, and has an entry");
 }
 
 TEST(ParameterMap, RefusesWhatDoesNotFitTheModel) {
