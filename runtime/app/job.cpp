@@ -196,8 +196,8 @@ Job::Job(const Program &program, const Options &options,
     initial = std::make_unique<InitialParameters>(
         program, options.init, ParameterMap::read(options.initMap));
   else if (!options.init.paths.empty())
-    initial =
-        std::make_unique<InitialParameters>(program, options.init, buffers);
+    initial = std::make_unique<InitialParameters>(program, options.init,
+                                                  buffers, rank);
   if (initial)
     for (std::string &note : initial->notes())
       notes.push_back(std::move(note));

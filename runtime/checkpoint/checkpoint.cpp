@@ -27,23 +27,6 @@ Manifest readManifest(const std::string &folder) {
 
 using Names = std::set<std::string>;
 
-/// Returns the names of a checkpoint's tensors of which a rank, which has one
-/// place, has elements.
-Names heldBy(const Program &program, int64_t rank) {
-  Names names;
-  for (const auto &entry : program.placeOf(rank).parameters) {
-    const runtime::Parameter &parameter = program.parameters[entry.parameter];
-    schema::HeldParameter held =
-        schema::findHeld(entry, parameter, program.plan, rank);
-    if (held.value.count() > 0)
-      names.insert(parameter.name);
-    for (size_t i = 0; i < held.states.size(); ++i)
-      if (held.states[i].count() > 0)
-        names.insert(stateName(entry.states[i].name, parameter.name));
-  }
-  return names;
-}
-
 bool hasAny(const std::string &path, const Names &names) {
   SafetensorsFile file(path);
   for (const StoredTensor &tensor : file.tensors())
@@ -85,6 +68,21 @@ std::vector<WantedTensor> wantedStates(const Program &program) {
 }
 
 } // namespace
+
+std::set<std::string> heldBy(const Program &program, int64_t rank) {
+  Names names;
+  for (const auto &entry : program.placeOf(rank).parameters) {
+    const runtime::Parameter &parameter = program.parameters[entry.parameter];
+    schema::HeldParameter held =
+        schema::findHeld(entry, parameter, program.plan, rank);
+    if (held.value.count() > 0)
+      names.insert(parameter.name);
+    for (size_t i = 0; i < held.states.size(); ++i)
+      if (held.states[i].count() > 0)
+        names.insert(stateName(entry.states[i].name, parameter.name));
+  }
+  return names;
+}
 
 Checkpoint::Checkpoint(const std::string &path, const Program &program,
                        std::optional<int64_t> rank)
@@ -149,7 +147,9 @@ void Checkpoint::load(const ppopt_rank &rank) {
   optimizer_.reset();
 }
 
-std::vector<std::string> parameterFiles(const std::string &path) {
+std::vector<std::string>
+parameterFiles(const std::string &path,
+               const std::optional<std::set<std::string>> &read) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error))
     return {path};
@@ -168,8 +168,7 @@ std::vector<std::string> parameterFiles(const std::string &path) {
                 within.empty() ? std::string()
                                : "; did you mean " + within.back().path + "?");
   }
-  return openPart(path, readManifest(path), CheckpointPart::Parameters,
-                  std::nullopt);
+  return openPart(path, readManifest(path), CheckpointPart::Parameters, read);
 }
 
 } // namespace ppopt::train

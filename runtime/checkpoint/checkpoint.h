@@ -50,11 +50,17 @@ private:
   std::atomic<int64_t> readers_; ///< ranks that have not called load yet
 };
 
+/// Returns the names of a checkpoint's tensors of which a rank, which has one
+/// place, has elements.
+std::set<std::string> heldBy(const runtime::Program &program, int64_t rank);
+
 /// Returns the safetensors files of initial parameters: `path` itself, or those
 /// of the folder `path`: of a checkpoint the parameter files, else what
-/// Hugging Face's index names, else the single file. Throws Error if the
-/// checkpoint or the index is damaged.
-std::vector<std::string> parameterFiles(const std::string &path);
+/// Hugging Face's index names, else the single file. Throws Error if the index
+/// is damaged, or a file of a checkpoint that has any of the tensors `read`.
+std::vector<std::string>
+parameterFiles(const std::string &path,
+               const std::optional<std::set<std::string>> &read);
 
 } // namespace ppopt::train
 

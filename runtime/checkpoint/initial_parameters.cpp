@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace ppopt::train {
 namespace {
@@ -68,6 +69,15 @@ bool hasFewerRows(const std::vector<int64_t> &shape,
          std::equal(shape.begin() + 1, shape.end(), than.begin() + 1);
 }
 
+/// Returns all names of the parameters of which a rank has elements.
+std::set<std::string> namesHeldBy(const Program &program, int64_t rank) {
+  std::set<std::string> names = heldBy(program, rank);
+  for (const Parameter &parameter : program.parameters)
+    if (names.count(parameter.name) > 0)
+      names.insert(parameter.aliases.begin(), parameter.aliases.end());
+  return names;
+}
+
 /// Returns "3 tensors".
 std::string countOf(int64_t count, const std::string &of) {
   return fmt::format("{} {}{}", count, of, count == 1 ? "" : "s");
@@ -109,8 +119,9 @@ private:
 //===----------------------------------------------------------------------===//
 
 InitialParameters::Source::Source(const std::string &path,
+                                  std::vector<std::string> files,
                                   const std::string &prefix)
-    : path(path), files(parameterFiles(path)), tensors(files) {
+    : path(path), files(std::move(files)), tensors(this->files) {
   for (const auto &[name, stored] : tensors.tensors())
     if (name.rfind(prefix, 0) == 0)
       names.emplace(name.substr(prefix.size()), stored);
@@ -120,23 +131,28 @@ InitialParameters::Source::Source(const std::string &path,
 
 InitialParameters::InitialParameters(const Program &program,
                                      const StartingPoint &from,
-                                     const std::vector<TensorToStore> &buffers)
-    : InitialParameters(program, from, buffers, nullptr) {}
+                                     const std::vector<TensorToStore> &buffers,
+                                     std::optional<int64_t> rank)
+    : InitialParameters(program, from, buffers, nullptr, rank) {}
 
 InitialParameters::InitialParameters(const Program &program,
                                      const StartingPoint &from,
                                      const ParameterMap &map)
-    : InitialParameters(program, from, {}, &map) {}
+    : InitialParameters(program, from, {}, &map, std::nullopt) {}
 
 InitialParameters::InitialParameters(const Program &program,
                                      const StartingPoint &from,
                                      const std::vector<TensorToStore> &buffers,
-                                     const ParameterMap *map)
+                                     const ParameterMap *map,
+                                     std::optional<int64_t> rank)
     : program_(program), from_(from), given_(describeGiven(from, map)),
       taken_(program.parameters.size()) {
   checkResized();
+  std::optional<std::set<std::string>> read;
+  if (rank && from.prefix.empty())
+    read = namesHeldBy(program, *rank);
   for (const std::string &path : from.paths)
-    sources_.emplace_back(path, from.prefix);
+    sources_.emplace_back(path, parameterFiles(path, read), from.prefix);
   if (map)
     takeByMap(*map);
   else

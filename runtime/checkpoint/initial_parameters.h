@@ -13,8 +13,10 @@
 #include "executor/buffers.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ppopt::train {
@@ -26,9 +28,12 @@ public:
   /// Throws Error that lists the tensors that are missing, are not parameters,
   /// or have a shape or a type that cannot be taken. A parameter is stored
   /// under its name, an alias, or several of them, as equal tensors. Files may
-  /// have any of `buffers`, with their values.
+  /// have any of `buffers`, with their values. If `rank` is given, it is the
+  /// only one that loads: other ranks verify the files of a checkpoint that
+  /// have nothing of its parameters.
   InitialParameters(const runtime::Program &program, const StartingPoint &from,
-                    const std::vector<TensorToStore> &buffers = {});
+                    const std::vector<TensorToStore> &buffers = {},
+                    std::optional<int64_t> rank = std::nullopt);
 
   /// The same for files with the names and layouts of a map.
   InitialParameters(const runtime::Program &program, const StartingPoint &from,
@@ -54,7 +59,8 @@ public:
 private:
   /// What one path has.
   struct Source {
-    Source(const std::string &path, const std::string &prefix);
+    Source(const std::string &path, std::vector<std::string> files,
+           const std::string &prefix);
 
     const StoredTensor *find(const std::string &name) const {
       auto found = names.find(name);
@@ -78,7 +84,7 @@ private:
 
   InitialParameters(const runtime::Program &program, const StartingPoint &from,
                     const std::vector<TensorToStore> &buffers,
-                    const ParameterMap *map);
+                    const ParameterMap *map, std::optional<int64_t> rank);
 
   void takeOwn();
   void takeByMap(const ParameterMap &map);

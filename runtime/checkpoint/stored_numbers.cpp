@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 namespace ppopt::train {
 namespace {
@@ -20,12 +19,15 @@ bool isFloat(const std::string &dtype) {
 }
 
 double fromHalf(uint16_t bits) {
-  int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  double value = exponent == 0   ? std::ldexp(fraction, -24)
-                 : exponent < 31 ? std::ldexp(fraction + 1024, exponent - 25)
-                 : fraction == 0 ? std::numeric_limits<double>::infinity()
-                                 : std::numeric_limits<double>::quiet_NaN();
-  return bits >> 15 ? -value : value;
+  uint64_t sign = bits >> 15, exponent = bits >> 10 & 31,
+           fraction = bits & 1023;
+  if (exponent == 0)
+    return (sign != 0 ? -0x1p-24 : 0x1p-24) * double(fraction);
+  exponent = exponent == 31 ? 2047 : exponent + 1008; // the biases' difference
+  uint64_t wide = sign << 63 | exponent << 52 | fraction << 42;
+  double value;
+  std::memcpy(&value, &wide, sizeof value);
+  return value;
 }
 
 double fromBf16(uint16_t bits) {

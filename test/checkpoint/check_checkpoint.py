@@ -96,7 +96,7 @@ def check_init(bench, model):
     bench.train(program, "init_taken", "--init", step_folder(folder, STEPS), steps=0, train=[])
     expect_same_bits(bench.parameters("init_taken"), bench.parameters("init"))
     run = bench.train(program, "init_refused", "--init", folder, status=1)
-    expect_text(run.errors, f"--init {folder}: a folder that is no checkpoint; did you mean {step_folder(folder, STEPS)}?")
+    expect_text(run.errors, f"--init {folder}: a folder that is no checkpoint, and has neither ", f"; did you mean {step_folder(folder, STEPS)}?")
     path = glob.glob(os.path.join(step_folder(folder, STEPS), "parameters-*"))[0]
     flip(path, -1)
     run = bench.train(program, "init_refused", "--init", step_folder(folder, STEPS), status=1)

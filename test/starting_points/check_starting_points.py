@@ -79,12 +79,12 @@ class Checks:
     def command(self, program, launch="threads"):
         return [*(under_mpirun(program.ranks) if launch == "mpirun" else []), program.path]
 
-    def start(self, program, flags, launch="threads", log=()):
+    def start(self, program, flags, launch="threads", log=(), env=None):
         """The parameters before the first step, and what is printed."""
         out = program.path + ".begin"
         if os.path.exists(out):
             os.remove(out)
-        done = checked([*self.command(program, launch), "--steps", "0", "--export", out, *log, *SEED, *flags])
+        done = checked([*self.command(program, launch), "--steps", "0", "--export", out, *log, *SEED, *flags], env=env)
         return safetensors_io.read(out), done.stdout
 
     def drawn(self, dtype="f32"):
@@ -147,6 +147,12 @@ class Checks:
         difference = np.abs(safetensors_io.read(out)["scores"] - LOOK.scores(values, data)).max()
         assert difference < 1e-5, difference
 
+    def fake_device(self, plan):
+        """Into memory that the host cannot access."""
+        module = os.path.join(self.harness.args.build, "bin", "test", "libppopt_fake_device.so")
+        env = dict(environment(), PPOPT_DEVICE_MODULE=module, PPOPT_FAKE_SEED="7")
+        expect_equal(plan, self.start(self.program(plan), ["--init", self.folder, self.later, *BASE], env=env)[0], self.expected())
+
     def aliases(self):
         """A later file's tensor counts under whichever name, and copies are compared in one file only."""
         program, wide = self.program("one"), {name: value.astype(np.float32) for name, value in self.wide.items()}
@@ -185,6 +191,22 @@ class Checks:
         checked([program.path, "--steps", "0", "--init", folder, "--checkpoint", saved])
         expect_equal("checkpoint", self.start(self.program("zero 3, pp"), ["--init", saved + "/step-00000000"], "mpirun")[0], twice)
         self.refuse(["--init", folder, "--checkpoint", saved, "--resume"], "--resume and --init: give one of them", 2)
+
+    def damaged(self):
+        """A file of a checkpoint is verified by the ranks that read it, whichever they are."""
+        program, saved = self.program("pp"), self.path("damaged")
+        checked([program.path, "--steps", "0", "--checkpoint", saved])
+        for rank in range(2):
+            path = f"{saved}/step-00000000/parameters-{rank:04}.safetensors"
+            with open(path, "r+b") as file:
+                content = file.read()
+                file.seek(-1, os.SEEK_END)
+                file.write(bytes([content[-1] ^ 1]))
+            for launch in ("threads", "mpirun"):
+                done = self.fail(program, ["--init", saved + "/step-00000000"], launch)
+                assert re.search(f"error: (rank {rank}.*: )?{path}: its checksum is ", done.stderr), done
+            with open(path, "wb") as file:
+                file.write(content)
 
     def numbers(self, pair):
         """As PyTorch converts them."""
@@ -339,10 +361,13 @@ def main():
             harness.case(f"predicted: {plan}, {launch}", lambda: checks.predicted(plan, launch))
         for plan, launch in (("one", "threads"), ("zero 3", "mpirun"), ("pp", "threads"), ("tp", "mpirun"), ("local", "threads")):
             harness.case(f"infinite: {plan}, {launch}", lambda: checks.overflow(plan, launch))
+        for plan in ("dp, pp", "zero 3", "tp, sp"):
+            harness.case(f"fake device: {plan}", lambda: checks.fake_device(plan))
         harness.case("generated", checks.generated)
         harness.case("aliases", checks.aliases)
         harness.case("commas", checks.commas)
         harness.case("folders", checks.folders)
+        harness.case("damaged", checks.damaged)
         for pair in ("F64 to F32", "F32 to F64", "F32 to BF16", "BF16 to F32", "BF16 to F64", "F16 to F32", "F16 to F64", "F16 to BF16"):
             harness.case(f"PyTorch: {pair}", lambda: checks.numbers(pair))
         harness.case("rounded once", checks.rounded_once)
