@@ -182,17 +182,19 @@ class Checks:
         same one, bit for bit. Trainers take other steps each time."""
         program = self.compile(f"best-{name}", model(4), PLANS[name])
         data, tested, (metric, order) = (os.path.join(self.directory, "data"), os.path.join(self.directory, "tested"), of.split(":"))
-        safetensors_io.write(data, rows(12))
-        safetensors_io.write(tested, rows(ROWS))
+        safetensors_io.write(data, {**rows(12), "spare": np.zeros(2)})
+        safetensors_io.write(tested, {**rows(ROWS), "other": np.zeros(2)})
         launches = {"threads": (), "mpirun": under_mpirun(program.ranks)} if program.ranks > 1 and name != "local" else {"threads": ()}
         kept = {}
         for launch, before in launches.items():
             for way, stops in {"whole": [8], "resumed": [3, 5, 8]}.items():
                 folder = f"{program.path}-{launch}-{way}"
                 for steps in stops:
-                    checked([*before, program.path, "--inputs", data, "--no-shuffle", "--lr", "0.7", "--eval-inputs", tested, "--eval-batches", "all",
-                             "--eval-every", "1", "--checkpoint", folder, "--keep-best", of, "--log", folder + ".jsonl", "--resume", "--steps", str(steps),
-                             *([] if os.path.exists(folder) else ["--keep", "1"])])
+                    done = checked([*before, program.path, "--inputs", data, "--no-shuffle", "--lr", "0.7", "--eval-inputs", tested, "--eval-batches", "all",
+                                    "--eval-every", "1", "--checkpoint", folder, "--keep-best", of, "--log", folder + ".jsonl", "--resume", "--steps", str(steps),
+                                    *([] if os.path.exists(folder) else ["--keep", "1"])])
+                    for flag, extra in (("--inputs", "spare"), ("--eval-inputs", "other")):
+                        assert f"{flag}: not read, since the model has no such input: {extra}\n" in done.stdout, done.stdout
                 with open(folder + ".jsonl", encoding="utf8") as file:
                     values = {e["step"]: e["metrics"][metric] for e in map(json.loads, file) if e["event"] == "eval"}
                 best = (min if order == "min" else max)(v for v in values.values() if v is not None)
