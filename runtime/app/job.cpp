@@ -46,13 +46,31 @@ void checkFillsBatch(const Program &program, const SampleReader &reader,
                                 std::max<int64_t>(count, 1)));
 }
 
+/// As makeTensorReader, and adds a note about tensors that are not read.
+std::shared_ptr<SampleReader> openTensors(const Program &program,
+                                          const std::vector<std::string> &paths,
+                                          const std::string &flag,
+                                          std::vector<std::string> &notes) {
+  std::set<std::string> others;
+  std::shared_ptr<SampleReader> reader =
+      makeTensorReader(program, paths, flag, &others);
+  if (!others.empty())
+    notes.push_back(fmt::format("{}: not read, since {}: {}", flag,
+                                flag == "--predict"
+                                    ? "no output needs it"
+                                    : "the model has no such input",
+                                fmt::join(others, ", ")));
+  return reader;
+}
+
 std::optional<Sampler> openTraining(const Program &program,
-                                    const Options &options) {
+                                    const Options &options,
+                                    std::vector<std::string> &notes) {
   std::shared_ptr<SampleReader> reader;
   if (!options.data.empty())
     reader = makeTokenReader(program, options.data, options.tokens, "--data");
   else if (!options.inputs.empty())
-    reader = makeTensorReader(program, options.inputs, "--inputs");
+    reader = openTensors(program, options.inputs, "--inputs", notes);
   else
     return std::nullopt;
   checkFillsBatch(program, *reader,
@@ -88,18 +106,13 @@ int64_t chooseEvalRows(const Program &program, const Options &options,
 }
 
 /// Reads all rows in the order of the data, and then the last of them again.
-/// Adds a note about tensors that outputs do not need.
 std::optional<Sampler> openPrediction(const Program &program,
                                       const Options &options,
                                       std::vector<std::string> &notes) {
   if (options.predict.empty())
     return std::nullopt;
-  std::set<std::string> others;
   std::shared_ptr<SampleReader> reader =
-      makeTensorReader(program, options.predict, "--predict", &others);
-  if (!others.empty())
-    notes.push_back(fmt::format("not read, since no output needs it: {}",
-                                fmt::join(others, ", ")));
+      openTensors(program, options.predict, "--predict", notes);
   auto order = std::make_unique<SpacedOrder>(reader->count(), reader->count());
   return Sampler(program, std::move(reader), std::move(order));
 }
@@ -170,8 +183,8 @@ void checkWritable(const Options &options) {
 
 Job::Job(const Program &program, const Options &options,
          std::optional<int64_t> rank, std::string_view bufferBytes)
-    : program(program), options(options),
-      training(openTraining(program, options)) {
+    : program(program), options(options) {
+  training = openTraining(program, options, notes);
   prediction = openPrediction(program, options, notes);
   bool tokens = !options.evalData.empty();
   if (tokens || !options.evalInputs.empty()) {
@@ -179,7 +192,7 @@ Job::Job(const Program &program, const Options &options,
     std::shared_ptr<SampleReader> reader =
         tokens
             ? makeTokenReader(program, options.evalData, options.tokens, flag)
-            : makeTensorReader(program, options.evalInputs, flag);
+            : openTensors(program, options.evalInputs, flag, notes);
     evalRows = chooseEvalRows(program, options, *reader, flag);
     auto order = std::make_unique<SpacedOrder>(reader->count(),
                                                static_cast<uint64_t>(evalRows));
@@ -208,8 +221,9 @@ Job::Job(const Program &program, const Options &options,
   resumed = openNewest(program, options, rank);
   if (resumed) {
     if (options.trains) {
-      notes =
-          compareRuns(resumed->manifest(), describeRun(*this), resumed->path());
+      for (std::string &note : compareRuns(resumed->manifest(),
+                                           describeRun(*this), resumed->path()))
+        notes.push_back(std::move(note));
       if (std::string note = BestEvaluation::describeChange(*this);
           !note.empty())
         notes.push_back(note);

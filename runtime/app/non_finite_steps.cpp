@@ -3,6 +3,7 @@
 #include "app/non_finite_steps.h"
 
 #include "base/error.h"
+#include "data/sample_inputs.h"
 #include "executor/messages.h"
 #include "executor/trainers.h"
 
@@ -127,8 +128,35 @@ std::string describeCollective(const Program &program,
       spellNonFinite(found.collective.at.value), found.collective.at.element);
 }
 
+/// The samples of a step.
+struct StepSamples {
+  const Sampler *sampler = nullptr; ///< null: not known
+  int64_t step = 0;
+  /// The part of the batch that a trainer has; none: that of the coordinate.
+  std::optional<int64_t> part;
+};
+
+/// Returns "input 'x' is nan at [5, 3], row 17 of b.safetensors"; the index is
+/// of the global batch.
+std::string describeInput(const Program &program,
+                          const NonFiniteFindings::Tensor &found,
+                          const StepSamples &samples, int64_t holder) {
+  const runtime::Plan &plan = program.plan;
+  const runtime::Input &input = program.inputs[found.index];
+  int64_t first =
+      plan.rowsOfPart() * samples.part.value_or(plan.batchPart(holder));
+  std::string text =
+      fmt::format("input '{}' is {}", input.name,
+                  describeNonFinite(found.at, input.shape, first));
+  if (samples.sampler)
+    text +=
+        ", " + samples.sampler->locate(
+                   samples.step, first + found.at.element / rowElements(input));
+  return text;
+}
+
 std::string describeOrigin(const Program &program, const Findings &all,
-                           int64_t holder) {
+                           const StepSamples &samples, int64_t holder) {
   const NonFiniteFindings &found = all[holder];
   std::vector<std::string> facts;
   if (found.hasBadId())
@@ -155,21 +183,16 @@ std::string describeOrigin(const Program &program, const Findings &all,
   if (auto parameter = findFirst(program, all, &NonFiniteFindings::parameter,
                                  schema::ShardOf::parameters, holder))
     facts.push_back(describeParameter(program, *parameter, holder));
-  if (found.input.isBad()) {
-    const auto &input = program.inputs[found.input.index];
-    facts.push_back(
-        fmt::format("input '{}' is {}", input.name,
-                    describeNonFinite(found.input.at, input.shape,
-                                      program.plan.rowsOfPart() *
-                                          program.plan.batchPart(holder))));
-  }
+  if (found.input.isBad())
+    facts.push_back(describeInput(program, found.input, samples, holder));
   return fmt::format("It began on {}: {}", describeHolder(program, holder),
                      fmt::join(facts, "; "));
 }
 
 /// Describes where a non-finite step began. `all` has the findings per holder:
 /// per rank, or per place if one rank has all places.
-std::string describeOrigin(const Program &program, const Findings &all) {
+std::string describeOrigin(const Program &program, const Findings &all,
+                           const StepSamples &samples = {}) {
   // An id that is out of range may make other numbers non-finite too.
   auto origin =
       std::find_if(all.begin(), all.end(), [](const NonFiniteFindings &each) {
@@ -181,7 +204,7 @@ std::string describeOrigin(const Program &program, const Findings &all) {
           return each.isOrigin();
         });
   if (origin != all.end())
-    return describeOrigin(program, all, origin - all.begin());
+    return describeOrigin(program, all, samples, origin - all.begin());
   if (auto sum = findFirst(program, all, &NonFiniteFindings::gradientSum,
                            schema::ShardOf::gradients, std::nullopt))
     return "The loss of each rank's rows is finite; " +
@@ -224,8 +247,10 @@ std::string advise(const Findings &all, const runtime::StepResult &result,
 
 } // namespace
 
-NonFiniteSteps::NonFiniteSteps(ppopt_rank &rank, int64_t allowed)
-    : rank_(rank), all_(size_t(rank.program.plan.ranks())), allowed_(allowed) {
+NonFiniteSteps::NonFiniteSteps(ppopt_rank &rank, int64_t allowed,
+                               const Sampler *sampler)
+    : rank_(rank), sampler_(sampler), all_(size_t(rank.program.plan.ranks())),
+      allowed_(allowed) {
   std::iota(all_.begin(), all_.end(), 0);
   const runtime::Plan &plan = rank.program.plan;
   inStep_ = plan.isAsynchronous()
@@ -292,7 +317,11 @@ void NonFiniteSteps::look(int64_t step, const runtime::StepSettings &settings,
   bool goesOn = inARow_ <= allowed_;
   bool hasUpdated = settings.updates > 0 || rank_.program.plan.isAsynchronous();
   if (rank_.index == inStep_.front()) {
-    result.skipped += fmt::format(". {}", describeOrigin(rank_.program, all));
+    StepSamples samples{sampler_, step, std::nullopt};
+    if (const runtime::Plan &plan = rank_.program.plan; plan.isAsynchronous())
+      samples.part = settings.updates % plan.batchParts(); // of the ticket
+    result.skipped +=
+        fmt::format(". {}", describeOrigin(rank_.program, all, samples));
     if (!goesOn)
       throw runtime::Error(
           "step {}: {}. No parameter was updated{}", step + 1, result.skipped,

@@ -3,6 +3,7 @@
 #ifndef PPOPT_RUNTIME_APP_NON_FINITE_STEPS_H
 #define PPOPT_RUNTIME_APP_NON_FINITE_STEPS_H
 
+#include "data/sampler.h"
 #include "executor/executor.h"
 #include "executor/non_finite_step.h"
 #include "executor/rank.h"
@@ -17,8 +18,10 @@ namespace ppopt::train {
 /// updates anything in such a step, so earlier checkpoints stay valid.
 class NonFiniteSteps {
 public:
-  /// `allowed` is the limit in a row; 0: the first ends the run.
-  NonFiniteSteps(ppopt_rank &rank, int64_t allowed);
+  /// `allowed` is the limit in a row; 0: the first ends the run. `sampler` has
+  /// the samples of steps; null: it is not said where they come from.
+  NonFiniteSteps(ppopt_rank &rank, int64_t allowed,
+                 const Sampler *sampler = nullptr);
 
   /// Called after every step, before the inputs change, by all ranks or, with
   /// asynchronous training, by those of the trainer. `result` is that of step
@@ -42,6 +45,7 @@ private:
          const std::vector<int> &among) const;
 
   ppopt_rank &rank_;
+  const Sampler *const sampler_;
   std::vector<int> all_;    ///< ranks, in order
   std::vector<int> inStep_; ///< those that run a step together
   const int64_t allowed_;

@@ -60,7 +60,9 @@ RankLoop::RankLoop(const Job &job, const StoredProgram &stored,
       words_(rank_), samples_(program_, *rank_.device, rank_.places.inputs,
                               program_.plan.batchPart(rank_.index)),
       first_(job.firstStep()), last_(std::max(first_, options_.steps)),
-      nonFiniteSteps_(rank_, job.options.skipNonFiniteSteps), control_(rank_) {
+      nonFiniteSteps_(rank_, job.options.skipNonFiniteSteps,
+                      job.training ? &*job.training : nullptr),
+      control_(rank_) {
   settings_.weightDecay = options_.weightDecay;
   settings_.beta1 = options_.beta1;
   settings_.beta2 = options_.beta2;

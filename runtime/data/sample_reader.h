@@ -26,6 +26,9 @@ public:
   virtual std::string describe() const = 0;
   /// Returns the files that samples are read from, in sample order.
   virtual std::vector<SampleFile> files() const = 0;
+  /// Returns where the floats of a sample are, in words: "row 5 of b.st"; empty
+  /// if it has none.
+  virtual std::string locate(uint64_t sample) const { return ""; }
   /// Writes sample `sample` into row `row` (of the rank) of these inputs.
   /// Throws Error for a value outside an id range of the model, and for a file
   /// that has changed since it was opened. Allocates nothing otherwise.
@@ -43,8 +46,8 @@ makeTokenReader(const runtime::Program &program,
 
 /// Returns a reader of the rows of named tensors, one per input, in safetensors
 /// files (in a folder, its *.safetensors files). Throws Error if a tensor is
-/// missing, is not an input, or has another type or shape. With `others`,
-/// tensors that are not inputs are not read; it gets their names.
+/// missing, or has another type or shape. Tensors that are not inputs are not
+/// read; `others`, if given, gets their names.
 std::unique_ptr<SampleReader>
 makeTensorReader(const runtime::Program &program,
                  const std::vector<std::string> &paths, const std::string &flag,

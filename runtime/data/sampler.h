@@ -22,6 +22,13 @@ public:
 
   const SampleReader &reader() const { return *reader_; }
 
+  /// Returns where the floats of a row of a global batch are (see
+  /// SampleReader).
+  std::string locate(int64_t batch, int64_t row) const {
+    return reader_->locate(
+        order_->at(static_cast<uint64_t>(batch * batchRows_ + row)));
+  }
+
   /// Writes the rows of global batch `batch` of the rank with this coordinate
   /// on dp into these inputs.
   void fill(int64_t batch, int64_t batchPart,

@@ -52,13 +52,15 @@ public:
     return files;
   }
 
+  std::string locate(uint64_t sample) const override {
+    size_t file = fileOf(sample);
+    return fmt::format("row {} of {}", sample - parts_[file].firstSample,
+                       files_.path(file));
+  }
+
   void read(uint64_t sample, int64_t row,
             const std::vector<HostBuffer> &inputs) const override {
-    auto after = std::upper_bound(parts_.begin(), parts_.end(), sample,
-                                  [](uint64_t value, const Part &part) {
-                                    return value < part.firstSample;
-                                  });
-    size_t file = static_cast<size_t>(after - parts_.begin()) - 1;
+    size_t file = fileOf(sample);
     uint64_t rowInFile = sample - parts_[file].firstSample;
     for (auto [index, base] : inputs) {
       const Column &column = columns_[index];
@@ -83,6 +85,14 @@ private:
     uint64_t firstSample;
     std::vector<uint64_t> tensors; ///< offset of each column
   };
+
+  size_t fileOf(uint64_t sample) const {
+    auto after = std::upper_bound(parts_.begin(), parts_.end(), sample,
+                                  [](uint64_t value, const Part &part) {
+                                    return value < part.firstSample;
+                                  });
+    return static_cast<size_t>(after - parts_.begin()) - 1;
+  }
 
   void add(const Program &program, const std::string &path,
            std::set<std::string> *others) {
@@ -112,19 +122,15 @@ private:
               program.inputs.begin(), program.inputs.end(),
               [&](const Input &input) { return input.name == tensor.name; }))
         extra.push_back(tensor.name);
-    if (others) {
+    if (others)
       others->insert(extra.begin(), extra.end());
-      extra.clear();
-    }
-    if (missing.empty() && extra.empty())
+    if (missing.empty())
       return;
-    std::vector<std::string> wrong;
-    if (!missing.empty())
-      wrong.push_back(fmt::format("missing: {}", fmt::join(missing, ", ")));
-    if (!extra.empty())
-      wrong.push_back(fmt::format("not an input: {}", fmt::join(extra, ", ")));
-    throw Error("{} {}: the tensors are not this model's inputs; {}", flag_,
-                file.path(), fmt::join(wrong, "; "));
+    throw Error("{} {}: the tensors are not this model's inputs; missing: {}{}",
+                flag_, file.path(), fmt::join(missing, ", "),
+                extra.empty() ? ""
+                              : fmt::format("; not an input: {}",
+                                            fmt::join(extra, ", ")));
   }
 
   /// `samples` is the number in the file's previous tensor, if there is one.

@@ -34,8 +34,8 @@ public:
   EventFile &operator=(const EventFile &) = delete;
 
   /// Adds the numbers that are known, under tags that begin with `group`. The
-  /// file is complete then. Allocates nothing, except the first time. Throws
-  /// Error.
+  /// file is complete then. Allocates nothing, unless there are more numbers
+  /// than before. Throws Error.
   void add(std::string_view group, int64_t step,
            const std::vector<Reported> &numbers);
 

@@ -42,7 +42,7 @@ def check(harness, interposer, directory, axis, ranks, launch):
     log = f"{executable.path}.run.{launch}.jsonl"
     env = dict(environment(), PPOPT_ALLOC_REPORT=report, PPOPT_ALLOC_LOG=log)
     # Under mpirun only the ranks are to be preloaded, not mpirun itself: `env` is what it starts.
-    result = run(executable, ["--data", text, "--clip", "1"], launch, steps=STEPS, env=env,
+    result = run(executable, ["--data", text, "--clip", "1", "--tensorboard", executable.path + ".events"], launch, steps=STEPS, env=env,
                  before=["env", f"LD_PRELOAD={interposer}"])
     assert len(result.records) == STEPS, f"{len(result.records)} steps logged"
     # Which step a line of the log ends.

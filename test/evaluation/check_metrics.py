@@ -182,17 +182,19 @@ class Checks:
         same one, bit for bit. Trainers take other steps each time."""
         program = self.compile(f"best-{name}", model(4), PLANS[name])
         data, tested, (metric, order) = (os.path.join(self.directory, "data"), os.path.join(self.directory, "tested"), of.split(":"))
-        safetensors_io.write(data, rows(12))
-        safetensors_io.write(tested, rows(ROWS))
+        safetensors_io.write(data, {**rows(12), "spare": np.zeros(2)})
+        safetensors_io.write(tested, {**rows(ROWS), "other": np.zeros(2)})
         launches = {"threads": (), "mpirun": under_mpirun(program.ranks)} if program.ranks > 1 and name != "local" else {"threads": ()}
         kept = {}
         for launch, before in launches.items():
             for way, stops in {"whole": [8], "resumed": [3, 5, 8]}.items():
                 folder = f"{program.path}-{launch}-{way}"
                 for steps in stops:
-                    checked([*before, program.path, "--inputs", data, "--no-shuffle", "--lr", "0.7", "--eval-inputs", tested, "--eval-batches", "all",
-                             "--eval-every", "1", "--checkpoint", folder, "--keep-best", of, "--log", folder + ".jsonl", "--resume", "--steps", str(steps),
-                             *([] if os.path.exists(folder) else ["--keep", "1"])])
+                    done = checked([*before, program.path, "--inputs", data, "--no-shuffle", "--lr", "0.7", "--eval-inputs", tested, "--eval-batches", "all",
+                                    "--eval-every", "1", "--checkpoint", folder, "--keep-best", of, "--log", folder + ".jsonl", "--resume", "--steps", str(steps),
+                                    *([] if os.path.exists(folder) else ["--keep", "1"])])
+                    for flag, extra in (("--inputs", "spare"), ("--eval-inputs", "other")):
+                        assert f"{flag}: not read, since the model has no such input: {extra}\n" in done.stdout, done.stdout
                 with open(folder + ".jsonl", encoding="utf8") as file:
                     values = {e["step"]: e["metrics"][metric] for e in map(json.loads, file) if e["event"] == "eval"}
                 best = (min if order == "min" else max)(v for v in values.values() if v is not None)
@@ -204,6 +206,20 @@ class Checks:
         for tensors in kept.values():
             if name != "trainers":
                 checkpoints.expect_same_bits(tensors, kept["threads", "whole"])
+
+    def ends(self, name, launch):
+        """A run whose loss falls is at its greatest before the first step, and ends after two evaluations, with all that it writes at its end."""
+        program = self.compile(f"ends-{name}", model(4), PLANS[name])
+        data, folder = os.path.join(self.directory, "data"), f"{program.path}-{launch}"
+        safetensors_io.write(data, rows(12))
+        checked([*(under_mpirun(program.ranks) if launch == "mpirun" else []), program.path, "--inputs", data, "--lr", "0.05", "--eval-inputs", data,
+                 "--eval-every", "3", "--steps", "60", "--checkpoint", folder, "--keep-best", "loss:max", "--stop-after-no-better", "2", "--log",
+                 folder + ".jsonl", "--export", folder + ".p"])
+        with open(folder + ".jsonl", encoding="utf8") as file:
+            [stop] = [e for e in map(json.loads, file) if e["event"] == "stop"]
+        assert (stop["no_better"], stop["step"], stop["best"]["step"]) == (2, 6, 0), stop
+        assert sorted(os.listdir(folder)) == [".lock", "best", "step-00000000", "step-00000006"], os.listdir(folder)
+        checkpoints.expect_same_bits(safetensors_io.read(folder + ".p"), checkpoints.tensors_of(checkpoints.step_folder(folder, 6), "parameters"))
 
     def mutated(self, mutation):
         """A planted bug is seen in a metric, where there are several batches of which the last is partial."""
@@ -250,6 +266,8 @@ with tempfile.TemporaryDirectory() as directory:
     for name, of in (("one", "f1:min"), ("dp, pp", "accuracy:max"), ("zero 3", "activity:min"), ("tp", "probe:max"), ("local", "accuracy:max"),
                      ("trainers", "accuracy:max")):
         harness.case(f"best: {name}", lambda: checks.best(name, of))
+    for name, launch in (("trainers", "threads"), ("trainers", "mpirun"), ("dp, pp", "mpirun"), ("zero 3", "threads")):
+        harness.case(f"ends early: {name}, {launch}", lambda: checks.ends(name, launch))
     for mutation in ("mask-left-out", "share-left-out"):
         harness.case(f"planted: {mutation}", lambda: checks.mutated(mutation))
     harness.case("rows that meet", checks.mixing)

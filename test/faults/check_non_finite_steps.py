@@ -87,8 +87,24 @@ class Checks:
         value = {"x": "nan", "y": "inf"}[name]  # tanh takes an infinity to 1
         line = self.fail(plan, samples(name, float(value)), launch=launch)
         self.expect(line, f"step {BAD + 1}: ", rf"It began on {who}", rf"{gradient}\S+ at \[",
-                    rf"input '{name}' is {value} at \[{ROW}, 3\]", r"No parameter was updated\. Look at the data, or leave")
+                    rf"input '{name}' is {value} at \[{ROW}, 3\], row {BAD * BATCH + ROW} of .+\.bad\.safetensors[;.]", r"No parameter was updated\. Look at the data, or leave")
         assert ("the loss of its rows is" in line) == (name == "y" or "pp" not in " ".join(PLANS[plan])), line
+
+    def names_the_file(self, plan, flags=()):
+        """Of several files, in whatever order: the one that has the bad row, and the row there, also where a trainer has another part of each batch."""
+        program = self.programs[plan] if plan != "trainers" else compile_model(
+            self.ppopt, os.path.join(SOURCE, "test", "equivalence", "models", "skip.mlir"), os.path.join(self.directory, plan),
+            ["--mesh", "dp=2", "--sync", "async", "--optimizer", "adam", "--threads", "1"])
+        rows, cuts = samples("x", np.nan), [0, 70, 90, STEPS * BATCH]
+        paths = [f"{program.path}.{part}.safetensors" for part in range(3)]
+        for path, begin, end in zip(paths, cuts, cuts[1:]):
+            safetensors_io.write(path, {"unread": np.zeros(3), **{name: each[begin:end] for name, each in rows.items()}})
+        done = subprocess.run([program.path, "--inputs", *paths, "--steps", str(STEPS), *flags], capture_output=True, text=True, timeout=300,
+                              env=environment())
+        self.expect(done.stderr, rf"input 'x' is nan at \[\d+, 3\], row {BAD * BATCH + ROW - cuts[2]} of {re.escape(paths[2])}")
+        assert "--inputs: not read, since the model has no such input: unread\n" in done.stdout, done.stdout
+        if "--no-shuffle" in flags:
+            self.expect(done.stderr, rf"step {BAD + 1}: .* at \[{ROW}, 3\]")
 
     def skips(self, plan, launch):
         """The same as a run without that step's batch: parameters, moments and their count are untouched."""
@@ -206,6 +222,8 @@ with tempfile.TemporaryDirectory() as directory:
         harness.case(f"skipped, {plan}, {launch}", lambda: checks.skips(plan, launch))
     for mesh, launch in (("dp=2", "threads"), ("dp=2", "mpirun"), ("dp=2,fsdp=2", "threads")):
         harness.case(f"skipped as by stage 0, {mesh}, {launch}", lambda: checks.skips_as_stage_0(mesh, launch))
+    for plan, flags in (("one", []), ("both", []), ("both", ["--no-shuffle"]), ("local", []), ("trainers", ["--no-shuffle"])):
+        harness.case(" ".join(["the file of a bad row,", plan, *flags]), lambda: checks.names_the_file(plan, flags))
     harness.case("too many in a row", checks.gives_up)
     for plan, who in (("pp", r"rank 0 \(pp 0\): it sends"), ("zero 2", "rank 0 "), ("zero 3", r"rank \d .*: its part of the all-gather of"),
                       ("hybrid", r"rank \d .*: its part of the all-gather of"), ("zero 3, both", r"rank \d .*: its part of the all-gather of")):

@@ -367,8 +367,12 @@ TEST(TensorReader, RefusesWhatTheModelDoesNotTake) {
   auto &tokens = tensors.list[0], &targets = tensors.list[1];
   read(tensors.list);
   EXPECT_ERROR(read({tokens}), "missing: targets");
-  EXPECT_ERROR(read({tokens, targets, {"x", "I32", {1}, tokens.data}}),
-               "not an input: x");
+  EXPECT_ERROR(read({tokens, {"x", "I32", {1}, tokens.data}}),
+               "missing: targets; not an input: x");
+  read({tokens, targets, {"x", "I32", {1}, tokens.data}});
+  std::set<std::string> others;
+  makeTensorReader(one, {path}, "--inputs", &others);
+  EXPECT_EQ(others, std::set<std::string>{"x"});
   EXPECT_ERROR(read({tokens, {"targets", "F32", {5, width}, targets.data}}),
                "input 'targets' is i32 [12, 8], the file has F32 [5, 8]: store "
                "it as I32");
