@@ -40,7 +40,7 @@ def loops_of(node, shapes):
     op, result = node["op"], node["type"][1]
     x = shapes[0] if shapes else []
     own = list(range(len(x)))
-    if op == "mse":
+    if op in ("mse", "bce_with_logits"):
         return [own, own], []
     if op in ELEMENTWISE:
         return [aligned(shape, result) for shape in shapes], list(range(len(result)))
@@ -182,8 +182,7 @@ class Resizing:
         self.nodes.append(new)
 
 
-def with_batch(description, rows):
-    """The description of the same model with a batch of `rows` rows; Unresizable where there is none."""
+def resizing_of(description, rows):
     if description["batch"] == 1 or any("shard" in entry for entry in description["inputs"]):
         raise Unresizable("a batch of one row")
     resizing = Resizing(description, rows)
@@ -193,6 +192,26 @@ def with_batch(description, rows):
         resizing.add_leaf(entry["name"], entry["type"], 0)
     for node in description["nodes"]:
         resizing.add(node)
+    return resizing
+
+
+def with_rows_apart(description, names):
+    """Of the names of values, those whose rows are each computed from one row of the inputs; none where the model has one batch size alone."""
+    try:
+        resizing = resizing_of(description, 2 * description["batch"])
+    except Unresizable:
+        return []
+    mixed = set()  # what depends on several rows
+    for node in description["nodes"]:
+        results = [f"{node['name']}:{i}" for i in range(len(node["types"]))] if node["op"] == "call" else [node["name"]]
+        reads_rows = any(name in resizing.dims for name in node["in"])
+        mixed |= {name for name in results if reads_rows and name not in resizing.dims or mixed & set(node["in"])}
+    return [name for name in names if name not in mixed and resizing.dims.get(name) == 0]
+
+
+def with_batch(description, rows):
+    """The description of the same model with a batch of `rows` rows; Unresizable where there is none."""
+    resizing = resizing_of(description, rows)
     result = copy.deepcopy(description)
     for entry in result["inputs"]:
         entry["type"] = resizing.resized(entry["type"], 0)

@@ -78,13 +78,13 @@ class Builder:
         self.root.inputs.append({"name": name, "type": [dtype, list(shape)], "draw": draw or {"kind": "real"}})
         return Value(name, dtype, shape, ROWS if self.batch > 1 else WHOLE)
 
-    def param(self, shape, frozen=False, no_decay=False, dtype=None, **draw):
+    def param(self, shape, frozen=False, dtype=None, scales=None, **draw):
+        """`scales`: "no_decay" or factors, as the description has them."""
         name, dtype = self.name("w"), dtype or self.dtype
         entry = {"name": name, "type": [dtype, list(shape)], "draw": draw or {"kind": "real", "scale": 0.8}}
         if frozen:
             entry["frozen"] = True
-        if no_decay:
-            entry["no_decay"] = True
+        entry.update(scales or {})
         self.root.params.append(entry)
         return Value(name, dtype, tuple(shape), from_inputs=False, learns=not frozen)
 
@@ -162,7 +162,7 @@ class Builder:
                          or op == "div" and b.state != SUM)
             if not is_linear:
                 raise Rejected("not linear in a sum")
-        if op == "mse":
+        if op in ("mse", "bce_with_logits"):
             if a.shape != b.shape or a.state == SUM or b.state == SUM:
                 raise Rejected("shapes")
             state = (SUM if state[0] == ROWS else WHOLE, 0, 1, ())
@@ -345,7 +345,7 @@ class Builder:
         return self.result("attention", [q, k, v], q.dtype, (*q.shape[:3], v.shape[3]), (q.state, q.dim, q.unit, ()),
                            causal=causal, scale=scale)
 
-    def losses(self, op, logits, targets, ignore):
+    def losses(self, op, logits, targets, ignore, **attributes):
         if logits.rank < 1 or logits.shape[:-1] != targets.shape or SUM in (logits.state, targets.state):
             raise Rejected("shapes")
         if logits.state != targets.state or logits.state == ROWS and (
@@ -354,7 +354,7 @@ class Builder:
         dtype = statistics(logits.dtype)
         if op == "token_loss":
             return self.result(op, [logits, targets], dtype, targets.shape, (logits.state, logits.dim, logits.unit, ()), ignore=ignore)
-        return self.result(op, [logits, targets], dtype, (), (SUM if logits.state == ROWS else WHOLE, 0, 1, ()), ignore=ignore)
+        return self.result(op, [logits, targets], dtype, (), (SUM if logits.state == ROWS else WHOLE, 0, 1, ()), ignore=ignore, **attributes)
 
     def count(self, targets, ignore, in_arithmetic=False):
         """`in_arithmetic`: for more than a division, so that it must not be zero in any step."""

@@ -39,6 +39,7 @@ SHARDED = 5  # each fifth model is trained under a drawn plan of stages 2 and 3
 
 def expected_of(entry):
     return {"losses": entry["losses"], "norms": entry["norms"], "evaluations": entry["evaluations"], "parameters": None,
+            "metrics": entry.get("metrics", []), "predictions": {n: np.array(values) for n, values in entry.get("predictions", {}).items()},
             "gradients": {n: np.array(g, dtype=np.float64) for n, g in entry["gradients"].items()}}
 
 
@@ -90,9 +91,8 @@ def can_shard(path):
 
 def check_sees(ppopt, directory, change):
     """Green without `change`, red with it."""
-    path = HERE / "committed" / "planted.json"
-    entry = json.loads(path.read_text())
-    (pair, *_), stem = pairs_of(entry), os.path.join(directory, f"planted_{change.__name__}")
+    entry = json.loads((HERE / "committed" / f"{change.of}.json").read_text())
+    pair, stem = list(pairs_of(entry))[change.pair], os.path.join(directory, f"planted_{change.__name__}")
     check_pair(ppopt, entry["description"], pair, expected_of(entry), entry["tolerance"], stem)
     try:
         with change(entry) as changed:
@@ -106,6 +106,8 @@ def check_sees(ppopt, directory, change):
 
 class Changed:
     """Of a copy of the entry, for a while."""
+
+    of, pair = "planted", 0
 
     def __init__(self, entry):
         self.entry = copy.deepcopy(entry)
@@ -167,6 +169,61 @@ class dropped_detach(Changed):
     def __enter__(self):
         detach = next(n for n in self.entry["description"]["nodes"] if n["op"] == "detach")
         detach["op"] = "checkpoint"
+        return self.entry
+
+
+class ignored_lr_scale(Changed):
+    of = "planted_groups"
+
+    def __enter__(self):
+        for param in self.entry["description"]["params"]:
+            param.pop("lr_scale", None)
+        return self.entry
+
+
+class ignored_decay_scale(Changed):
+    of = "planted_groups"
+
+    def __enter__(self):
+        for param in self.entry["description"]["params"]:
+            param.pop("decay_scale", None)
+        return self.entry
+
+
+class frozen_decays(Changed):
+    """A frozen parameter has a gradient of next to nothing, and decays."""
+
+    of = "planted_groups"
+
+    def __enter__(self):
+        description = self.entry["description"]
+        param = next(p for p in description["params"] if p.pop("frozen", False))
+        node = lambda name, op, operands, shape, **others: {"name": name, "op": op, "in": operands, "type": [param["type"][0], shape], **others}
+        added = [node("still", "detach", [param["name"]], param["type"][1]), node("tiny", "constant", [], [], value=1e-200),
+                 node("scaled", "mul", [param["name"], "tiny"], param["type"][1]), node("decaying", "add", ["still", "scaled"], param["type"][1])]
+        for each in description["nodes"]:
+            each["in"] = ["decaying" if name == param["name"] else name for name in each["in"]]
+        description["nodes"][:0] = added
+        return self.entry
+
+
+class wrong_metric(Changed):
+    """Of the second step."""
+
+    of, pair = "metrics_and_outputs", 1
+
+    def __enter__(self):
+        self.entry["metrics"][1]["ratio"] *= 1 + 1e-7
+        return self.entry
+
+
+class wrong_prediction(Changed):
+    """Of the last row."""
+
+    of = "metrics_and_outputs"
+
+    def __enter__(self):
+        self.entry["predictions"]["h"][-1][-1][-1] += 1e-7
         return self.entry
 
 
@@ -274,6 +331,25 @@ def check_sees_cuda(ppopt, directory):
     raise AssertionError("a refusal is not seen")
 
 
+def check_sees_frozen(ppopt, directory):
+    """The last bit of a frozen parameter."""
+    entry, stem = json.loads((HERE / "committed" / "planted_groups.json").read_text()), os.path.join(directory, "planted_frozen")
+    frozen = next(p["name"] for p in entry["description"]["params"] if p.get("frozen"))
+
+    def disturbed(*arguments, **others):
+        result = trials.run_pair(*arguments, **others)
+        result["parameters"][frozen] = np.nextafter(result["parameters"][frozen], np.inf)
+        return result
+
+    with unittest.mock.patch.object(comparison, "run_pair", disturbed):
+        try:
+            check_pair(ppopt, entry["description"], next(pairs_of(entry)), expected_of(entry), entry["tolerance"], stem)
+        except Finding as seen:
+            assert seen.kind == "wrong parameter", f"another finding: {seen}"
+            return
+    raise AssertionError("a frozen parameter that changes is not seen")
+
+
 def parameter_off(result):
     """By one bit."""
     name, values = next(iter(result["parameters"].items()))
@@ -346,12 +422,14 @@ def main():
         harness.cases(cases)
         sharded = [path for path in sorted((HERE / "committed").glob("*.json")) if can_shard(path)][::SHARDED]
         harness.cases([(f"{path.stem}, sharded", functools.partial(check_sharded, harness.ppopt, directory, path)) for path in sharded])
-        for change in (wrong_gradient, wrong_loss, wrong_evaluation, other_rows, wrong_printer, dropped_detach):
+        for change in (wrong_gradient, wrong_loss, wrong_evaluation, other_rows, wrong_printer, dropped_detach,
+                       ignored_lr_scale, ignored_decay_scale, frozen_decays, wrong_metric, wrong_prediction):
             harness.case(f"sees {change.__name__}", functools.partial(check_sees, harness.ppopt, directory, change))
         for mutation, changes, kind in SEEN:
             harness.case(f"sees {mutation}, {kind}", functools.partial(check_sees_mutation, harness.ppopt, directory, mutation, changes, kind))
         harness.case("sees messages", functools.partial(check_sees_messages, directory))
         harness.case("sees an evaluation of rows", functools.partial(check_sees_evaluation, harness.ppopt, directory))
+        harness.case("sees a frozen parameter change", functools.partial(check_sees_frozen, harness.ppopt, directory))
         harness.case("sees cuda", functools.partial(check_sees_cuda, harness.ppopt, directory))
         for number, (flags, *_, kind) in enumerate(ASYNCHRONOUS):
             harness.case(f"sees {kind}, {' '.join(flags)}", functools.partial(check_sees_trainers, harness.ppopt, directory, number))

@@ -26,9 +26,13 @@ class Choices:
         self.masks = []
         self.logits = None    # of a language model
         character = np.random.default_rng([*np.atleast_1d(seed), 3])
-        self.frozen = 0.35 if character.random() < 0.1 else 0.04  # share of the parameters
+        kind = character.random()
+        self.frozen = 0.35 if kind < 0.1 else 0.85 if kind < 0.3 else 0.04  # share of the parameters
         # What half of the parameters have another type in, that is converted where they are read.
         self.other = OTHER[dtype][int(character.integers(len(OTHER[dtype])))] if character.random() < 0.2 else None
+        self.adapts = self.frozen > 0.5 and character.random() < 0.7  # matrices are frozen, and learn by two thin ones
+        self.has_results = character.random() < 0.3  # beside the loss
+        self.scales = 0.5 if character.random() < 0.3 else 0.0  # share of the parameters with a factor
 
     def pick(self, items):
         return items[int(self.random.integers(len(items)))]
@@ -57,8 +61,23 @@ class Choices:
         return v
 
     def param_for(self, shape, **draw):
+        is_adapted = self.adapts and len(shape) == 2 and self.chance(0.6)
+        w = self.one_param(shape, is_adapted or self.chance(self.frozen), **draw)
+        if not is_adapted:
+            return w
+        rank = int(self.random.integers(1, 3))
+        return self.b.binary("add", w, self.b.matmul(self.one_param((shape[0], rank)), self.one_param((rank, shape[1]))))
+
+    def one_param(self, shape, is_frozen=False, **draw):
         dtype = self.other if self.other and self.chance(0.5) else self.dtype
-        w = self.b.param(shape, frozen=self.chance(self.frozen), no_decay=self.chance(0.1), dtype=dtype, **draw)
+        scales = {}
+        if self.scales and self.chance(self.scales):
+            scales["lr_scale"] = float(self.pick([0.0, 0.1, 0.5, 0.5, 2.5]))
+        if self.chance(0.1):
+            scales["no_decay"] = True
+        elif self.scales and self.chance(self.scales):
+            scales["decay_scale"] = float(self.pick([0.0, 0.25, 3.0]))
+        w = self.b.param(shape, is_frozen, dtype, scales, **draw)
         return w if dtype == self.dtype else self.b.cast(w, self.dtype)
 
     def some_dims(self, rank):

@@ -10,9 +10,9 @@ import numpy as np
 from support.executable import adds_alike, sums_in_tasks
 from support.random_plans import without, without_sharding
 
-from description import coarsest
+from description import coarsest, make_params, results_of
 from pairs import bad_inputs, evaluates_rows, inputs_not_finite
-from trials import Finding, Refused, compile_for_cuda, compile_pair, run_command, run_pair
+from trials import Finding, Refused, compile_for_cuda, compile_pair, predict_pair, run_command, run_pair
 
 
 def expect(is_true, kind, text):
@@ -58,6 +58,13 @@ def compare_parameters(pair, ours, expected, tolerance):
     compare_tensors("parameter", ours["parameters"], expected["parameters"], tolerance, still)
 
 
+def expect_frozen(description, ours):
+    """What is frozen keeps its bits."""
+    frozen = {p["name"] for p in description["params"] if p.get("frozen")}
+    for name, values in make_params(description).items():
+        expect(name not in frozen or np.array_equal(ours["parameters"][name], values), "wrong parameter", f"{name} is frozen, and changes")
+
+
 def compare(pair, ours, expected, tolerance):
     """`expected` as reference.train has it; its parameters may be None."""
     compare_numbers("loss", ours["losses"][:1], expected["losses"][:1], tolerance)
@@ -68,9 +75,18 @@ def compare(pair, ours, expected, tolerance):
 
 
 def compare_evaluation(kind, found, wanted, tolerance):
-    expect(len(found) == 2, f"wrong {kind}", "there is none")
+    expect(len(found) == 3, f"wrong {kind}", "there is none")
     compare_numbers(kind, found[:1], wanted[:1], tolerance)
     expect(found[1] == wanted[1], f"wrong {kind}", f"over {found[1]} samples instead of {wanted[1]}")
+    if wanted[0] is not None:
+        compare_metrics(kind, found[2], wanted[2] if len(wanted) > 2 else {}, tolerance)
+
+
+def compare_metrics(what, ours, theirs, tolerance):
+    expect(set(ours) == set(theirs), "wrong metric", f"{what}: {sorted(ours)} instead of {sorted(theirs)}")
+    for name, value in theirs.items():
+        error = abs(ours[name] - value) / max(abs(value), 1e-3)
+        expect(error <= tolerance, "wrong metric", f"{name} of the {what}: {ours[name]!r} instead of {value!r}, relative error {error:.3g}")
 
 
 def compare_first_evaluation(pair, ours, expected, tolerance):
@@ -85,6 +101,10 @@ def compare_steps(pair, ours, expected, tolerance):
     compare_numbers("gradient norm", ours["norms"], expected["norms"], tolerance)
     if expected["parameters"] is not None:
         compare_parameters(pair, ours, expected, tolerance)
+    if "--metrics-every" in pair.run_flags:
+        for step, loss in enumerate(expected["losses"]):
+            if loss is not None:
+                compare_metrics(f"step {step + 1}", ours["metrics"][step], expected["metrics"][step], tolerance)
     if pair.run["evaluate"]:
         compare_evaluation("evaluation", ours["evaluations"], expected["evaluations"], tolerance)
 
@@ -121,7 +141,7 @@ def compare_rounded_sums(ours, expected, tolerance):
 
 
 def expect_same_bits(ours, others, whose="stage 0"):
-    for kind in ("losses", "norms", "evaluations"):
+    for kind in ("losses", "norms", "evaluations", "metrics"):
         expect(ours[kind] == others[kind], f"not the bits of {whose}", f"{kind}: {ours[kind]} instead of {others[kind]}")
     for kind in ("gradients", "parameters"):
         expect(set(ours[kind]) == set(others[kind]), f"not the bits of {whose}", f"{kind} of {sorted(set(ours[kind]) ^ set(others[kind]))}")
@@ -174,9 +194,10 @@ def check_resumed(ppopt, description, pair, expected, tolerance, stem):
     compile_pair(ppopt, description, other, stem)
     try:
         ours = run_pair(ppopt, description, other, stem, flags=["--checkpoint", folder, "--resume"])
-        left = dict(expected, losses=expected["losses"][step:], norms=expected["norms"][step:])
+        left = dict(expected, **{kind: expected[kind][step:] for kind in ("losses", "norms", "metrics")})
         expect(len(ours["losses"]) == len(left["losses"]), "wrong steps", f"{len(ours['losses'])} instead of {len(left['losses'])}")
         compare_steps(other, ours, left, tolerance)
+        expect_frozen(description, ours)
     except Finding as finding:
         raise Finding("resumed: " + finding.kind, f"under {' '.join(other.compile_flags)} after step {step}: {finding}") from None
 
@@ -193,6 +214,7 @@ def check_step(ppopt, description, pair, ours, stem):
 def check_trainers(ppopt, description, pair, expected, tolerance, stem):
     """Several trainers, whose order is their own: what is said before the first update is PyTorch's, all is finite, and a replay has the same bits."""
     ours = run_pair(ppopt, description, pair, stem, flags=["--record", stem + ".order", "--delay", "2:0.3"])
+    expect_frozen(description, ours)
     compare_first_evaluation(pair, ours, expected, tolerance)
     expect(len(ours["trainer_steps"]) == description["steps"] * pair.trainers, "wrong steps of trainers", f"{sorted(ours['trainer_steps'])}")
     for step, numbers in ours["trainer_steps"].items():
@@ -231,12 +253,15 @@ def check_pair(ppopt, description, pair, expected, tolerance, stem):
             compile_for_cuda(ppopt, pair, stem)
         program = describe(stem)
         check_evaluates_rows(description, pair, program)
+        if results_of(description, "output"):
+            compare_tensors("prediction", predict_pair(ppopt, description, pair, stem), expected["predictions"], tolerance)
         if pair.bad:
             expect_refused_id(ppopt, description, pair, stem)
         if pair.trainers > 1:
             return check_trainers(ppopt, description, pair, expected, tolerance, stem)
         saving = ["--checkpoint", stem + ".checkpoints", "--checkpoint-every", "1", *pair.resume.get("save", [])] if pair.resume else []
         ours = run_pair(ppopt, description, pair, stem, flags=saving)
+        expect_frozen(description, ours)
         if rounds_sums(pair, program):
             return compare_rounded_sums(ours, expected, tolerance)
         compare(pair, ours, expected, tolerance)
@@ -245,7 +270,7 @@ def check_pair(ppopt, description, pair, expected, tolerance, stem):
         if pair.resume:
             check_resumed(ppopt, description, pair, expected, tolerance, stem)
     finally:
-        for end in ("", ".inputs", ".init", ".evaluation", ".log", ".parameters", ".gradients", ".order", ".cuda"):
+        for end in ("", ".inputs", ".init", ".evaluation", ".log", ".parameters", ".gradients", ".order", ".cuda", ".outputs"):
             if os.path.exists(stem + end):
                 os.remove(stem + end)
         shutil.rmtree(stem + ".checkpoints", ignore_errors=True)

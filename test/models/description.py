@@ -7,7 +7,11 @@ A description is a dictionary that JSON holds:
      "params": [{"name": "w", "type": ["f64", [3]], "draw": {"kind": "real"}}],
      "functions": {"f": {"args": [["a", ["f64", [6, 3]]]], "nodes": [...], "results": ["h"]}},
      "nodes": [{"name": "y", "op": "mul", "in": ["x", "w"], "type": ["f64", [6, 3]]}, ...],
-     "loss": "l"}
+     "loss": "l", "results": [{"kind": "metric", "name": "m", "value": "h"}]}
+
+Results beside the loss are metrics ("metric", and with "count" of the same name a ratio) and outputs ("output").
+
+A parameter may be "frozen", have "no_decay", or factors: "lr_scale" of the learning rate, "decay_scale" of the weight decay.
 
 "coarsest" is the type of fewest bits that computed values or parameters have; without it, "float".
 
@@ -40,6 +44,7 @@ def uniform(key, count):
 
 def draw_values(key, dtype, shape, rule):
     """`rule["kind"]`: "real" in [-scale, scale); "positive" in [0.5, 1.5); "dyadic": multiples of 1/8, with ties and zeros;
+    "share": 0, 0.25, … 1, most often one of the ends;
     "ids" in [0, high), or `ignore` with the chance `ignored` of each row's step; "bool"."""
     count = int(np.prod(shape)) if len(shape) else 1
     u = uniform(key, count)
@@ -50,6 +55,8 @@ def draw_values(key, dtype, shape, rule):
         values = 0.5 + u
     elif kind == "dyadic":
         values = np.floor(u * 25) / 8 - 1.5
+    elif kind == "share":
+        values = np.clip(np.round(u * 12 - 4), 0, 4) / 4
     elif kind == "ids":
         values = np.floor(u * rule["high"])
     elif kind == "bool":
@@ -86,6 +93,11 @@ def make_inputs(description, rows, stream="train"):
     return arrays
 
 
+def results_of(description, kind=None):
+    """Those beside the loss; of one kind."""
+    return [each for each in description.get("results", ()) if kind in (None, each["kind"])]
+
+
 def coarsest(description):
     return description.get("coarsest", description["float"])
 
@@ -120,7 +132,7 @@ def features(description):
 
 
 def prune(description):
-    """Without nodes, functions, parameters and inputs that the loss does not need; at least one input stays."""
+    """Without nodes, functions, parameters and inputs that no result needs; at least one input stays."""
     result = copy.deepcopy(description)
 
     def live(nodes, wanted):
@@ -131,7 +143,7 @@ def prune(description):
                 wanted |= {name.split(":")[0] for name in node["in"]}
         return kept[::-1], wanted
 
-    result["nodes"], wanted = live(result["nodes"], [result["loss"]])
+    result["nodes"], wanted = live(result["nodes"], [result["loss"], *(each["value"] for each in results_of(result))])
     called, pending = set(), [result["nodes"]]
     while pending:
         for node in pending.pop():

@@ -26,13 +26,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from description import features  # noqa: E402
 from draw import Rejected, draw  # noqa: E402
-from support.random_plans import Marks, ZERO  # noqa: E402
+from support.random_plans import ZERO  # noqa: E402
 from comparison import check_pair  # noqa: E402
 from pairs import draw_bad, draw_cuda, draw_pair, draw_run, first_pair, pair_of, read_thresholds  # noqa: E402
-from pp_text import pp_text  # noqa: E402
 from reference import IllPosed, is_out_of_range, reference  # noqa: E402
 from shrink import shrink  # noqa: E402
-from trials import Finding, Refused, message_of  # noqa: E402
+from trials import Finding, Refused, message_of, text_of  # noqa: E402
 
 def draw_case(seed):
     """(description, run, expected, tolerance): the first model from the seed whose numbers can be known."""
@@ -182,7 +181,7 @@ def first_line(finding):
 
 def save_small(path, description, small, pair, finding):
     with open(path + "_small.mlir", "w") as file:
-        file.write(pp_text(small, Marks(*pair.marks) if pair.marks else lambda: None))
+        file.write(text_of(small, pair))
     save(path + "_small.json", small, pair, finding)
     print(f"    small: {path}_small.mlir {' '.join(pair.compile_flags)} ({len(small['nodes'])} of {len(description['nodes'])} nodes)",
           flush=True)

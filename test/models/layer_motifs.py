@@ -7,6 +7,15 @@ from element_motifs import SMOOTH
 
 
 class LayerMotifs(Choices):
+    def m_adapter(self):
+        """A matmul with a frozen matrix, and two thin ones beside it."""
+        b, x = self.b, self.value(lambda v: v.rank >= 2 and v.state != SUM and not (v.state == ROWS and v.dim == v.rank - 1))
+        size, rank = self.size(), int(self.random.integers(1, 4))
+        h = b.matmul(b.matmul(x, self.one_param((x.shape[-1], rank))), self.one_param((rank, size)))
+        if self.chance(0.5):
+            h = b.binary("mul", h, b.scalar(2.0))
+        return b.binary("add", b.matmul(x, self.one_param((x.shape[-1], size), is_frozen=True)), h)
+
     def m_rope(self):
         x = self.value(lambda v: v.rank >= 2 and v.shape[-1] % 2 == 0 and v.shape[-2] * v.shape[-1] <= 512)
         if x.state == SUM or x.state == ROWS and x.dim >= x.rank - 2:

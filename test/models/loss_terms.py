@@ -28,7 +28,8 @@ class LossTerms(Choices):
             self.b.inputs[-1]["shift"] = 1
         kind = int(self.random.integers(4))
         if kind <= 1:
-            return self.b.losses("cross_entropy", h, targets, ignore)
+            smoothing = {"smoothing": float(self.pick([0.0, 0.1, 0.1, 0.4, 1.0]))} if self.chance(0.5) else {}
+            return self.b.losses("cross_entropy", h, targets, ignore, **smoothing)
         rows = self.b.losses("token_loss", h, targets, ignore)
         if kind == 2:
             rows = self.b.binary("mul", rows, rows)
@@ -46,6 +47,21 @@ class LossTerms(Choices):
         if h.state != ROWS or h.dim != 0 or h.unit != 1:
             raise Rejected("no prediction")
         return self.b.binary("mse", h, self.b.input(h.shape[1:]))
+
+    def t_bce(self, h):
+        """With shares as targets, booleans, or what another value says."""
+        b = self.b
+        if h.state != ROWS or h.dim != 0 or h.unit != 1:
+            raise Rejected("no logits")
+        kind = int(self.random.integers(4))
+        if kind == 0:
+            targets = b.cast(b.input(h.shape[1:], "i1", kind="bool"), h.dtype)
+        elif kind == 1:
+            targets = b.unary("sigmoid", self.value(lambda v: v.shape == h.shape))
+            targets = b.unary("detach", targets) if self.chance(0.5) else targets
+        else:
+            targets = b.input(h.shape[1:], h.dtype, kind="share")
+        return b.binary("bce_with_logits", h, targets)
 
     def t_reduce(self, h):
         b = self.b
@@ -67,6 +83,32 @@ class LossTerms(Choices):
                 h = b.unary("tanh", h)
         return b.reduce(self.pick(["sum", "mean", "mean"]), h, list(range(h.rank)))
 
+    def metric(self, h):
+        """The values of a metric's results: one that is averaged as the loss is, or two that are summed for a ratio. No target is left out."""
+        b = self.b
+        if h.state == ROWS and self.chance(0.4):
+            total = lambda v: b.reduce("sum", v, list(range(v.rank)))
+            weights = b.binary("add", b.unary("square", self.value(lambda v: v.state == ROWS)), b.scalar(1.0))
+            return total(h), total(weights)
+        if self.chance(0.3):
+            return (self.pick([self.t_bce, self.t_mse])(h),)
+        return (self.t_reduce(h),)
+
+    def results(self):
+        """Metrics and outputs, as the description has them."""
+        results = []
+        for i in range(int(self.random.integers(1, 4))):
+            try:
+                values = self.metric(self.value())
+            except Rejected:
+                continue
+            results += [{"kind": kind, "name": f"m{i}", "value": v.name} for kind, v in zip(("metric", "count"), values)]
+        rows = [v for v in self.values if v.state == ROWS and v.dim == 0 and v.unit == 1]
+        for i in range(int(self.random.integers(0, 4)) if rows else 0):
+            results.append({"kind": "output", "name": f"y{i}", "value": self.pick(rows).name})
+        self.random.shuffle(results)
+        return results
+
     def term(self, h):
         if h.state == ROWS and h.rank >= 2 and self.chance(0.45):
             try:
@@ -75,7 +117,7 @@ class LossTerms(Choices):
                 pass
         if self.chance(0.4):
             try:
-                return self.t_mse(h)
+                return self.t_bce(h) if self.chance(0.4) else self.t_mse(h)
             except Rejected:
                 pass
         return self.t_reduce(h)

@@ -12,7 +12,8 @@ sys.path[:0] = [str(HERE.parent), str(HERE)]
 from support.random_plans import draw_asynchronous_plan, draw_plan, pick  # noqa: E402
 
 from batch_size import Unresizable, with_batch  # noqa: E402
-from description import FLOATS, make_inputs  # noqa: E402
+from description import FLOATS, make_inputs, results_of  # noqa: E402
+from groups import draw_flags  # noqa: E402
 
 MOST_RANKS, MOST_PROCESSES = 12, 6
 
@@ -72,6 +73,10 @@ def draw_run(random, description):
         run.update(optimizer="adam", lr=0.01)
     if random.random() < 0.25:
         run["clip"] = float(random.choice([1e-2, 0.5]))
+    if random.random() < 0.3:
+        run["weight_decay"] = 0.1
+    if results_of(description, "output"):
+        run["predict"] = draw_evaluation(random, description)
     return run
 
 
@@ -136,7 +141,8 @@ def draw_pair(random, description, run, thresholds=(), allows_mpi=False, asynchr
         plan = draw_plan(random, description["batch"], MOST_RANKS, **choices)
     is_asynchronous = "--sync" in plan.flags
     marks = draw_marks(random, plan.places) if plan.is_marked else ()
-    compile_flags += plan.flags
+    said = draw_flags(random, description)
+    compile_flags += plan.flags + said
     if random.random() < 0.4:
         compile_flags += ["--block-bytes", pick(random, ["64", "128", "256", "512", "1024", "4096", "unlimited"])]
     compile_flags += ["--threads", pick(random, ["1", "1", "1", "2", "3"])]
@@ -156,7 +162,9 @@ def draw_pair(random, description, run, thresholds=(), allows_mpi=False, asynchr
     launch = "mpirun" if allows_mpi and 1 < plan.ranks <= MOST_PROCESSES and random.random() < 0.05 else "threads"
     if run["evaluate"] and random.random() < 0.5:
         run_flags += ["--eval-every", "1"]
-    resume = draw_resume(random, description, run) if description["steps"] > 1 and random.random() < 0.25 else {}
+    if results_of(description, "metric") and random.random() < 0.5 and not is_asynchronous:
+        run_flags += ["--metrics-every", "1"]
+    resume = draw_resume(random, description, run, said) if description["steps"] > 1 and random.random() < 0.25 else {}
     not_finite = draw_not_finite(random, description) if random.random() < 0.15 else ()
     # Trainers that serve each other use the CPU's memory.
     on_fake = launch == "threads" and not is_asynchronous and random.random() < 0.15
@@ -165,12 +173,12 @@ def draw_pair(random, description, run, thresholds=(), allows_mpi=False, asynchr
     return Pair(compile_flags, run_flags, run, launch, plan.ranks, marks, (), resume, not_finite, fake_seed, cuda)
 
 
-def draw_resume(random, description, run):
-    """Another plan that goes on after one of the steps."""
+def draw_resume(random, description, run, said):
+    """Another plan that goes on after one of the steps; flags say the same of parameters, so that it is the same model."""
     compile_flags, _ = flags_of_run(run)
     plan = draw_plan(random, description["batch"], MOST_RANKS, grad_dtypes=["f32"])
     precision = ["--precision", run["precision"]] if run.get("precision") else []
-    return {"compile_flags": [*compile_flags, *plan.flags, *precision, "--threads", "1"], "ranks": plan.ranks,
+    return {"compile_flags": [*compile_flags, *plan.flags, *said, *precision, "--threads", "1"], "ranks": plan.ranks,
             "marks": draw_marks(random, plan.places) if plan.is_marked else (), "step": int(random.integers(1, description["steps"])),
             "save": pick(random, [[], [], ["--checkpoint-memory", "0"], ["--checkpoint-memory", "100B"]])}
 

@@ -1,6 +1,8 @@
 """Prints a description as a model of the pp dialect. What pp has no op for is composed of what it has."""
 import math
 
+from description import results_of
+
 
 def type_text(dtype, shape):
     return "tensor<" + "".join(f"{s}x" for s in shape) + dtype + ">"
@@ -393,8 +395,10 @@ class Printer:
         return self.attention_results(node, operands)[1]
 
     def losses(self, name, node, dtype, shape, operands):
-        ignore = f" {{ignore_index = {node['ignore']} : i64}}" if node["ignore"] is not None else ""
-        return self.op(f"{name} {', '.join(o.ssa for o in operands)}{ignore}", ", ".join(o.type for o in operands), dtype, shape)
+        attributes = [f"label_smoothing = {number_text(node['smoothing'])} : f64"] if "smoothing" in node else []
+        attributes += [f"ignore_index = {node['ignore']} : i64"] if node["ignore"] is not None else []
+        text = f" {{{', '.join(attributes)}}}" if attributes else ""
+        return self.op(f"{name} {', '.join(o.ssa for o in operands)}{text}", ", ".join(o.type for o in operands), dtype, shape)
 
     def print_cross_entropy(self, node, dtype, shape, x, operands):
         return self.losses("cross_entropy", node, dtype, shape, operands)
@@ -404,6 +408,9 @@ class Printer:
 
     def print_mse(self, node, dtype, shape, x, operands):
         return self.op(f"mse {', '.join(o.ssa for o in operands)}", ", ".join(o.type for o in operands), dtype, shape)
+
+    def print_bce_with_logits(self, node, dtype, shape, x, operands):
+        return self.op(f"bce_with_logits {', '.join(o.ssa for o in operands)}", x.type, dtype, shape)
 
     def print_count(self, node, dtype, shape, x, _):
         return self.op(f"count {x.ssa} {{ignore_index = {node['ignore']} : i64}}", x.type, dtype, shape, f" to {type_text(dtype, shape)}")
@@ -451,6 +458,10 @@ def constant_text(dtype, shape, value):
     return nested(list(shape), value)
 
 
+# Attributes of results by their kind.
+RESULTS = {"metric": "metric", "count": "metric_count", "output": "output"}
+
+
 def pp_text(description, mark=lambda: None, name="model"):
     """`mark()` is asked for a place, or None, for each op of the entry and of functions."""
     texts = []
@@ -478,11 +489,15 @@ def pp_text(description, mark=lambda: None, name="model"):
         ssa = f"%p_{entry['name']}"
         printer.values[entry["name"]] = Value(ssa, *entry["type"])
         flags = "".join(f", {flag}" for flag in ("frozen", "no_decay") if entry.get(flag))
+        flags += "".join(f", {name} = {number_text(entry[name])} : f64" for name in ("lr_scale", "decay_scale") if name in entry)
         flags += f", shard = #pp.sharding<{entry['shard']}>" if entry.get("shard") else ""
         printer.lines.append(f"{ssa} = pp.param \"{entry['name']}\" {{init = #pp.init<zeros>{flags}}} : {type_text(*entry['type'])}")
     for node in description["nodes"]:
         printer.node(node)
-    loss = printer.values[description["loss"]]
-    texts.append(f"func.func @{name}({', '.join(arguments)}) -> {loss.type} {{\n  " + "\n  ".join(
-        [*printer.lines, f"return {loss.ssa} : {loss.type}"]) + "\n}\n")
+    results = [printer.values[value] for value in (description["loss"], *(each["value"] for each in results_of(description)))]
+    marked = ["", *(f' {{pp.{RESULTS[each["kind"]]} = "{each["name"]}"}}' for each in results_of(description))]
+    types = ", ".join(r.type for r in results)
+    signature = ", ".join(r.type + mark for r, mark in zip(results, marked))
+    texts.append(f"func.func @{name}({', '.join(arguments)}) -> ({signature}) {{\n  " + "\n  ".join(
+        [*printer.lines, f"return {', '.join(r.ssa for r in results)} : {types}"]) + "\n}\n")
     return "\n".join(texts)

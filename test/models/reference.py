@@ -10,7 +10,8 @@ import torch
 import torch.nn.functional as F
 
 from batch_size import Unresizable, with_batch
-from description import coarsest, make_inputs, make_params
+from description import coarsest, make_inputs, make_params, results_of
+from groups import decay_scale, lr_scale
 from pairs import bad_inputs
 from torch_text import torch_text
 
@@ -64,11 +65,11 @@ def token_loss(logits, targets, ignore):
     return rows.reshape(targets.shape)
 
 
-def cross_entropy(logits, targets, ignore, counts):
+def cross_entropy(logits, targets, ignore, smoothing, counts):
     if ignore is not None:
         counts.append(int((targets != ignore).sum()))
     return F.cross_entropy(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1).long(),
-                           ignore_index=-2**40 if ignore is None else ignore)
+                           ignore_index=-2**40 if ignore is None else ignore, label_smoothing=smoothing)
 
 
 # --- noise -------------------------------------------------------------------
@@ -122,11 +123,19 @@ class Model:
         self.q = (lambda v: Noise.apply(v, eps, seed)) if eps else (lambda v: v)
 
     def loss(self, inputs, params):
-        """(loss, whether some count of targets is zero)."""
+        """(loss, whether some count of targets is zero, {(kind, name): another result})."""
         tensors = {n: torch.from_numpy(a).to(torch.float64) if a.dtype.kind == "f" else torch.from_numpy(a)
                    for n, a in inputs.items()}
-        loss, counts = self.model(self.q, tensors, params)
-        return loss, any(c == 0 for c in counts)
+        loss, counts, others = self.model(self.q, tensors, params)
+        names = [(each["kind"], each["name"]) for each in results_of(self.description)]
+        return loss, any(c == 0 for c in counts), dict(zip(names, (each.detach() for each in others)))
+
+
+def metrics_of(batches):
+    """Of the results of batches: means, and ratios of sums."""
+    mean = lambda key: float(np.mean([float(results[key]) for results in batches]))
+    return {name: mean((kind, name)) / (mean(("count", name)) if ("count", name) in batches[0] else 1.0)
+            for kind, name in batches[0] if kind == "metric"} if batches else {}
 
 
 def rows_of(inputs, first, count):
@@ -140,14 +149,15 @@ def train(description, run, eps=0.0, seed=0):
     inputs = make_inputs(description, steps * batch)
     params = {n: torch.from_numpy(a.astype(np.float64)).requires_grad_(True) for n, a in make_params(description).items()}
     learning = [p["name"] for p in description["params"] if not p.get("frozen")]
-    no_decay = {p["name"] for p in description["params"] if p.get("no_decay")}
-    states = {n: {} for n in learning}
-    result = {"losses": [], "norms": [], "gradients": {}, "evaluations": []}
+    optimizer = optimizer_of(description, run, params)
+    result = {"losses": [], "norms": [], "gradients": {}, "evaluations": [], "metrics": [], "predictions": {}}
+    if results_of(description, "output"):
+        result["predictions"] = predict(description, run["predict"], params, eps, seed)
     if run["evaluate"]:
         result["first_evaluation"] = evaluate(description, run["evaluate"], {n: p.detach() for n, p in params.items()}, eps, seed)
-    updates = 0
     for step in range(steps):
-        loss, is_empty = model.loss(rows_of(inputs, step * batch, batch), params)
+        loss, is_empty, others = model.loss(rows_of(inputs, step * batch, batch), params)
+        result["metrics"].append(metrics_of([others]))
         if is_empty:
             result["losses"].append(None)
             result["norms"].append(None)
@@ -159,15 +169,11 @@ def train(description, run, eps=0.0, seed=0):
         norm = float(torch.sqrt(sum([(g * g).sum() for g in gradients.values() if g is not None], torch.zeros((), dtype=torch.float64))))
         result["losses"].append(float(loss.detach()))
         result["norms"].append(norm)
-        updates += 1
         scale = run["clip"] / norm if run["clip"] and norm > run["clip"] else 1.0
         for name, gradient in gradients.items():
-            if gradient is None:
-                # What no loss depends on is still decayed where ppopt updates it; such parameters are not compared.
-                continue
-            params[name] = update(params[name].detach(), gradient * scale, states[name], run, updates, name not in no_decay)
-        for name in learning:
-            params[name] = params[name].detach().requires_grad_(True)
+            # What no loss depends on is still decayed where ppopt updates it; such parameters are not compared.
+            params[name].grad = None if gradient is None else gradient * scale
+        optimizer.step()
     result["parameters"] = {n: p.detach().numpy().copy() for n, p in params.items()}
     if run["evaluate"]:
         result["evaluations"] = evaluate(description, run["evaluate"], {n: p.detach() for n, p in params.items()}, eps, seed)
@@ -175,8 +181,8 @@ def train(description, run, eps=0.0, seed=0):
 
 
 def evaluate(description, rows, params, eps=0.0, seed=0):
-    """[the loss of one batch of all rows, the rows]; None and 0 where no target is counted. Of a model of one batch size alone the mean of whole
-    batches' losses, and the rows of these."""
+    """[the loss of one batch of all rows, the rows, the metrics]; None and 0 where no target is counted. Of a model of one batch size alone the mean
+    of whole batches' losses, and the rows of these."""
     inputs, batch, whole = make_inputs(description, rows, "evaluation"), rows, description
     try:
         whole = with_batch(description, rows)
@@ -184,26 +190,29 @@ def evaluate(description, rows, params, eps=0.0, seed=0):
         batch = description["batch"]
     model = Model(whole, eps, seed)
     try:
-        losses = [model.loss(rows_of(inputs, first, batch), params) for first in range(0, rows - batch + 1, batch)]
+        results = [model.loss(rows_of(inputs, first, batch), params) for first in range(0, rows - batch + 1, batch)]
     except IndexError:
         raise IllPosed("the numbers of more rows are no ids") from None
-    counted = [float(loss) for loss, is_empty in losses if not is_empty]
-    return [float(np.mean(counted)) if counted else None, batch * len(counted)]
+    counted = [float(loss) for loss, is_empty, _ in results if not is_empty]
+    return [float(np.mean(counted)) if counted else None, batch * len(counted), metrics_of([others for *_, others in results])]
 
 
-def update(p, g, state, run, t, is_decayed):
-    lr, decay = run["lr"], run["weight_decay"] if is_decayed else 0.0
+def predict(description, rows, params, eps=0.0, seed=0):
+    """The outputs for so many rows."""
+    try:
+        *_, results = Model(with_batch(description, rows), eps, seed).loss(make_inputs(description, rows, "prediction"), params)
+    except IndexError:
+        raise IllPosed("the numbers of more rows are no ids") from None
+    return {name: value.numpy() for (kind, name), value in results.items() if kind == "output"}
+
+
+def optimizer_of(description, run, params):
+    """PyTorch's, with a group for each parameter that learns."""
+    groups = [{"params": [params[p["name"]]], "lr": run["lr"] * lr_scale(p), "weight_decay": run["weight_decay"] * decay_scale(p)}
+              for p in description["params"] if not p.get("frozen")]
     if run["optimizer"] == "sgd":
-        g = g + decay * p
-        v = state["v"] = run["momentum"] * state.get("v", 0.0) + g
-        return p - lr * (g + run["momentum"] * v if run["nesterov"] else v)
-    if run["optimizer"] == "adam":
-        g = g + decay * p
-    else:
-        p = p * (1 - lr * decay)
-    m = state["m"] = 0.9 * state.get("m", 0.0) + 0.1 * g
-    v = state["s"] = 0.999 * state.get("s", 0.0) + 0.001 * g * g
-    return p - lr / (1 - 0.9**t) * m / (torch.sqrt(v / (1 - 0.999**t)) + run["eps"])
+        return torch.optim.SGD(groups, momentum=run["momentum"], nesterov=run["nesterov"])
+    return {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[run["optimizer"]](groups, eps=run["eps"])
 
 
 def is_out_of_range(description, bad):
@@ -227,13 +236,17 @@ ROUNDING = {"f64": (1e-14, 1e-11, 1e-9), "f32": (1e-6, 3e-3, 1e-4), "bf16": (1e-
 LARGEST = 1e5
 
 
+def numbers_of(result):
+    metrics = [*result["metrics"], *result["evaluations"][2:]]
+    return [x for x in result["losses"] + result["evaluations"][:1] if x is not None] + [x for each in metrics for x in each.values()]
+
+
 def scaled_difference(a, b):
     """The largest difference of two results of train, relative as compare() in pairs.py has it."""
     worst = 0.0
-    for x, y in zip(a["losses"] + a["evaluations"][:1], b["losses"] + b["evaluations"][:1]):
-        if x is not None:
-            worst = max(worst, abs(x - y) / max(abs(x), 1e-3))
-    for kind in ("gradients", "parameters"):
+    for x, y in zip(numbers_of(a), numbers_of(b)):
+        worst = max(worst, abs(x - y) / max(abs(x), 1e-3))
+    for kind in ("gradients", "parameters", "predictions"):
         largest = max((np.abs(g).max() for g in a[kind].values()), default=0)
         for name, value in a[kind].items():
             scale = max(np.abs(value).max(), 1e-3 * largest)
@@ -243,9 +256,8 @@ def scaled_difference(a, b):
 
 
 def is_reasonable(result):
-    numbers = [x for x in result["losses"] + result["evaluations"][:1] if x is not None]
-    arrays = list(result["gradients"].values()) + list(result["parameters"].values())
-    return all(np.isfinite(x) and abs(x) < LARGEST for x in numbers) and all(
+    arrays = [array for kind in ("gradients", "parameters", "predictions") for array in result[kind].values()]
+    return all(np.isfinite(x) and abs(x) < LARGEST for x in numbers_of(result)) and all(
         np.isfinite(a).all() and np.abs(a).max() < LARGEST for a in arrays)
 
 

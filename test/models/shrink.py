@@ -5,7 +5,7 @@ import time
 
 from support.random_plans import ranks_of, without
 
-from description import FLOATS, prune
+from description import FLOATS, prune, results_of
 
 
 # What a run must be given as its reference was.
@@ -55,6 +55,9 @@ def smaller_pairs(pair):
     for fewer in {1, rows // 2, rows - 1}:
         if 0 < fewer < rows:
             yield dataclasses.replace(pair, run=dict(pair.run, evaluate=fewer))
+    for fewer in {1, pair.run.get("predict", 0) // 2}:
+        if 0 < fewer < pair.run.get("predict", 0):
+            yield dataclasses.replace(pair, run=dict(pair.run, predict=fewer))
     if pair.launch == "mpirun":
         yield dataclasses.replace(pair, launch="threads")
     for flags in shorter_flags(pair.compile_flags, pair.marks):
@@ -70,6 +73,8 @@ def renamed(description, old, new):
         node["in"] = [new if name == old else name for name in node["in"]]
     if result["loss"] == old:
         result["loss"] = new
+    for each in results_of(result):
+        each["value"] = new if each["value"] == old else each["value"]
     return prune(result)
 
 
@@ -94,6 +99,8 @@ def inlined(description, call):
 def smaller_descriptions(description):
     if description["steps"] > 1:
         yield dict(copy.deepcopy(description), steps=1)
+    for name in sorted({each["name"] for each in results_of(description)}):
+        yield prune(dict(description, results=[each for each in results_of(description) if each["name"] != name]))
     types = {e["name"]: e["type"] for e in description["inputs"] + description["params"]}
     for node in description["nodes"]:
         if node["op"] == "call":
@@ -128,8 +135,8 @@ def smaller_descriptions(description):
             if 0 < smaller < size:
                 yield resized(description, size, smaller)
     for i, entry in enumerate(description["inputs"] + description["params"]):
-        for flag in ("frozen", "no_decay"):
-            if entry.get(flag):
+        for flag in ("frozen", "no_decay", "lr_scale", "decay_scale"):
+            if flag in entry:
                 result = copy.deepcopy(description)
                 del (result["inputs"] + result["params"])[i][flag]
                 yield result
@@ -178,7 +185,7 @@ def cost(description, pair):
             + 15 * len(pair.compile_flags) + 5 * len(pair.run_flags) + 30 * bool(pair.marks) + 5 * bool(pair.bad and pair.bad[1])
             + 2 * pair.ranks + 5 * (pair.launch == "mpirun") + sum(3 * len(pair.resume[key]) for key in ("compile_flags", "marks") if pair.resume)
             + (pair.resume["ranks"] if pair.resume else 0) + 5 * bool(pair.not_finite) + 5 * bool(pair.fake_seed)
-            + 5 * len(pair.cuda) + pair.run["evaluate"])
+            + 5 * len(pair.cuda) + pair.run["evaluate"] + pair.run.get("predict", 0) + 20 * len(results_of(description)))
 
 
 def shrink(description, pair, still_fails, seconds=120):

@@ -1,7 +1,9 @@
-"""Prints a description as PyTorch code: a function of inputs and parameters that returns the loss and the counts of targets.
+"""Prints a description as PyTorch code: a function of inputs and parameters that returns the loss, the counts of targets, and other results.
 
 All floats are f64, whatever the description says. `q` marks results that are rounded (reference.py): the identity, or noise.
 """
+
+from description import results_of
 
 # What is computed exactly, or chosen among operands: nothing is rounded there.
 EXACT = {"reshape", "transpose", "slice", "pad", "concat", "broadcast", "amax", "maximum", "minimum", "relu", "abs", "neg", "select",
@@ -19,7 +21,8 @@ UNARY = {"neg": "-{0}", "abs": "torch.abs({0})", "exp": "torch.exp({0})", "log":
          "elu": "F.elu({0})", "logsigmoid": "F.logsigmoid({0})", "softsign": "F.softsign({0})"}
 BINARY = {"add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "maximum": "torch.maximum({0}, {1})",
           "minimum": "torch.minimum({0}, {1})", "div": "{0} / {1}", "power": "{0} ** {1}", "idiv": "torch.div({0}, {1}, rounding_mode='trunc')",
-          "mse": "F.mse_loss({0}, {1})", "swiglu": "F.silu({0}) * {1}", "hypot": "torch.hypot({0}, {1})",
+          "mse": "F.mse_loss({0}, {1})", "bce_with_logits": "F.binary_cross_entropy_with_logits({0}, {1})",
+          "swiglu": "F.silu({0}) * {1}", "hypot": "torch.hypot({0}, {1})",
           "logaddexp": "torch.logaddexp({0}, {1})", "outer": "torch.einsum('...i,...j->...ij', {0}, {1})"}
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 DTYPES = {"f64": "torch.float64", "f32": "torch.float64", "bf16": "torch.float64", "i32": "torch.int32", "i64": "torch.int64",
@@ -128,7 +131,7 @@ def expression(node, shapes):
         scale = repr(node["scale"]) if node["scale"] is not None else "None"
         return f"attention_lse({', '.join(operands[:2])}, {node['causal']}, {scale})"
     if op == "cross_entropy":
-        return f"cross_entropy({', '.join(operands)}, {node['ignore']}, counts)"
+        return f"cross_entropy({', '.join(operands)}, {node['ignore']}, {node.get('smoothing', 0.0)!r}, counts)"
     if op == "token_loss":
         return f"token_loss({', '.join(operands)}, {node['ignore']})"
     if op == "count":
@@ -158,7 +161,7 @@ def lines_of(nodes, shapes):
 
 
 def torch_text(description):
-    """The code of `model(q, inputs, params)`, which returns (loss, [counts])."""
+    """The code of `model(q, inputs, params)`, which returns (loss, [counts], [results beside the loss])."""
     parts = []
     for name, function in description["functions"].items():
         shapes = {n: t[1] for n, t in function["args"]}
@@ -171,6 +174,7 @@ def torch_text(description):
     body += [f"{variable(e['name'])} = inputs[{e['name']!r}]" for e in description["inputs"]]
     body += [f"{variable(e['name'])} = params[{e['name']!r}]" for e in description["params"]]
     body += lines_of(description["nodes"], shapes)
-    body.append(f"return {variable(description['loss'])}, counts")
+    results = ", ".join(variable(each["value"]) for each in results_of(description))
+    body.append(f"return {variable(description['loss'])}, counts, [{results}]")
     parts.append("def model(q, inputs, params):\n    " + "\n    ".join(body) + "\n")
     return "\n".join(parts)

@@ -15,6 +15,7 @@ from support.mpirun import under_mpirun  # noqa: E402
 from support.random_plans import Marks, without  # noqa: E402
 
 from description import make_inputs, make_params  # noqa: E402
+from groups import without_flags  # noqa: E402
 from pp_text import pp_text  # noqa: E402
 
 # A process that computes for longer hangs, and so does one that waits for longer, on a machine however loaded. Models are small: what compiles one
@@ -81,11 +82,15 @@ def crash_text(text):
     return "\n".join(l[:300] for l in lines[:12])
 
 
+def text_of(description, pair):
+    """The model as the pair's flags leave it."""
+    return pp_text(without_flags(description, pair.compile_flags), Marks(*pair.marks) if pair.marks else lambda: None)
+
+
 def compile_pair(ppopt, description, pair, stem):
     """Writes stem.mlir and the executable stem; raises Refused or Finding."""
-    mark = Marks(*pair.marks) if pair.marks else lambda: None
     with open(stem + ".mlir", "w") as file:
-        file.write(pp_text(description, mark))
+        file.write(text_of(description, pair))
     compile_file(ppopt, stem + ".mlir", stem, pair.compile_flags)
 
 
@@ -155,12 +160,27 @@ def run_pair(ppopt, description, pair, stem, inputs=None, flags=()):
     number = lambda r, key: None if r.get("skipped") or r[key] is None else float.fromhex(r[key + "_hex"]) if r.get(key + "_hex") else r[key]
     result = {"losses": [number(r, "loss") for r in steps], "norms": [number(r, "norm") for r in steps],
               "gradients": safetensors_io.read(stem + ".gradients") if dumps and os.path.exists(stem + ".gradients") else {},
-              "parameters": safetensors_io.read(stem + ".parameters"), "evaluations": []}
-    evaluations = [[number(r, "loss"), r["samples"]] for r in records if r["event"] == "eval"]
+              "parameters": safetensors_io.read(stem + ".parameters"), "evaluations": [], "metrics": [r.get("metrics", {}) for r in steps]}
+    evaluations = [[number(r, "loss"), r["samples"], r.get("metrics", {})] for r in records if r["event"] == "eval"]
     if evaluations:
         result["first_evaluation"], result["evaluations"] = evaluations[0], evaluations[-1]
     result["trainer_steps"] = {(r["step"], r["part"]): [number(r, "loss"), number(r, "norm")] for r in records if r["event"] == "trainer_step"}
     return result
+
+
+def predict_pair(ppopt, description, pair, stem):
+    """The outputs for rows that are not trained on, with the initial parameters: {name: array}."""
+    safetensors_io.write(stem + ".inputs", make_safe(description, make_inputs(description, pair.run["predict"], "prediction")))
+    safetensors_io.write(stem + ".init", make_safe(description, make_params(description)))
+    if os.path.exists(stem + ".outputs"):
+        os.remove(stem + ".outputs")
+    command = [stem, "--init", stem + ".init", "--predict", stem + ".inputs", "-o", stem + ".outputs", "--timeout", str(SECONDS),
+               *(["--poison"] if "--poison" in pair.run_flags else [])]
+    done = run_command([*(under_mpirun(pair.ranks) if pair.launch == "mpirun" else []), *command], "predicting", variables_of(ppopt, pair))
+    if done.returncode != 0:
+        raise Finding("the prediction fails" if done.returncode in (1, 2) else "the prediction crashes",
+                      f"status {done.returncode}: {(done.stderr + done.stdout)[-1500:]}")
+    return safetensors_io.read(stem + ".outputs")
 
 
 def make_safe(description, arrays):
