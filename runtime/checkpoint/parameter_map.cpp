@@ -163,8 +163,8 @@ ParameterMap::Entry ParameterMap::readEntry(const std::string &where,
               scale.get<double>()};
     }
   }
-  Entry entry{patternOf(where, name), patternOf(where, *tensor), transposed,
-              std::move(plus)};
+  Entry entry{patternOf(path_ + ": parameters", name),
+              patternOf(where, *tensor), transposed, std::move(plus)};
   auto check = [&](const NamePattern &other, const char *what) {
     if (entry.parameter.placeholders() != other.placeholders())
       throw Error("{}: the {} '{}' has other placeholders", where, what,

@@ -496,8 +496,9 @@ TEST(Describe, SaysWhatIsSharded) {
            "tensors\n");
   expectIn(
       describe(two.shards("parameters")),
-      "\nsharded      parameters, gradients, states over dp: 1/2 per rank, "
-      "of 8 tensors\n");
+      "\nsharded      parameters that are not trained over dp: 1/2 per rank, "
+      "of 1 tensor; parameters, gradients, states over dp: 1/2 per rank, of 7 "
+      "tensors\n");
 }
 
 TEST(Generate, NeedsTheModelOnOneRank) {
