@@ -46,6 +46,7 @@ INTERNAL = re.compile(r"internal|please report|without a reason|dominate|Asserti
 
 # What a plan may be refused for, and the page that says so. All else is a finding.
 ACCEPTED = {"no op is on place": "stages.md: with pp=N every place needs an op",
+            "has no stage; use fewer places": "predictions.md: every place needs an op that outputs need",
             "can't be cut for --mesh": "stages.md: a model is cut into as many pieces as there are stages",
             "ops in blocks, more than": "testing.md: sizes that the compiler refuses",
             "whose copies would be updated in different orders": "asynchronous.md: parameters tied across places",
