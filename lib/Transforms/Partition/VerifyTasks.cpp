@@ -209,9 +209,8 @@ LogicalResult TaskChecker::checkRange(TaskOp task, RoleAttr role, Type type) {
            << role << ", but place " << task.getPlace()
            << " holds no such bucket";
   bool isGradient = role.getKind() == RoleKind::GradRange;
-  if (bucket.getConstant() &&
-      (role.getKind() != RoleKind::ParamRange ||
-       task.getKind() == TaskKind::Update))
+  if (bucket.getConstant() && (role.getKind() != RoleKind::ParamRange ||
+                               task.getKind() == TaskKind::Update))
     return task.emitOpError("takes ")
            << role << ", and the bucket is constant: nothing updates it";
   auto whole = RankedTensorType::get({bucket.getElements()},
@@ -248,7 +247,8 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
              << " holds no such parameter";
     BucketOp bucket = bucketOf.lookup(name);
     if (role.getKind() == RoleKind::Grad && (!bucket || bucket.getConstant()))
-      return task.emitOpError("adds to ") << role << ", which no bucket updates";
+      return task.emitOpError("adds to ")
+             << role << ", which no bucket updates";
     bool isWhole = !bucket || !(role.getKind() == RoleKind::Param
                                     ? bucket.hasShardedParams()
                                     : bucket.hasShardedGradients());
