@@ -125,7 +125,16 @@ class Expected:
     """A fixture's numbers, in the form of an interpreter's."""
 
     def __init__(self, entry, found):
+        """What is returned: the loss, metrics (of a ratio its two parts), and what else a loss is."""
         self.losses = [entry["losses"][0]] * len(found.losses)
+        metrics = [each for each in entry["description"].get("results", ()) if each["kind"] != "output"]
+        count_of = {each["name"]: at for at, each in enumerate(metrics, 1) if each["kind"] == "count"}
+        for at, each in enumerate(metrics, 1):
+            if each["kind"] == "count":
+                self.losses[at] = found.losses[at]
+            else:
+                name = each["name"]
+                self.losses[at] = entry["metrics"][0][name] * (found.losses[count_of[name]] if name in count_of else 1)
         gradients = {name: np.array(values) for name, values in entry["gradients"].items()}
         # A gradient that is zero may be left out by either.
         for name, values in found.gradients.items():
