@@ -104,6 +104,9 @@ void addTrainingFlags(TrainFlags &flags, Options &options) {
   flags.setGroup("Training");
   flags.integer("--steps", options.steps, 0,
                 fmt::format("Optimizer steps (default {})", options.steps));
+  flags.integer("--epochs", options.epochs, 1,
+                "Train on each sample so often, instead of --steps; the last "
+                "step may begin another epoch");
   flags.number(
       "--lr", options.learningRate.peak, 0, kNoLimit,
       fmt::format("Learning rate (default {})", options.learningRate.peak));

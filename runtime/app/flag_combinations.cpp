@@ -277,34 +277,47 @@ void checkAsynchronous(const Program &program, const Options &options,
                      sync);
 }
 
-void checkLearningRate(Options &options, const Flags &flags) {
-  LearningRateSchedule &rate = options.learningRate;
-  rate.steps = options.steps;
+void checkLearningRate(const Options &options, const Flags &flags) {
+  const LearningRateSchedule &rate = options.learningRate;
   if (flags.has("--min-lr") && rate.shape == LearningRateShape::Constant)
     throw UsageError("--min-lr: needs a --lr-schedule that falls, such as "
                      "linear or cosine");
-  bool isWsd = rate.shape == LearningRateShape::Wsd;
-  if (flags.has("--lr-decay-steps") && !isWsd)
+  if (flags.has("--lr-decay-steps") && rate.shape != LearningRateShape::Wsd)
     throw UsageError("--lr-decay-steps: needs --lr-schedule wsd");
-  if (isWsd && !flags.has("--lr-decay-steps"))
-    rate.decaySteps = std::min(std::max<int64_t>(rate.steps / 10, 1),
-                               std::max<int64_t>(rate.steps - rate.warmup, 0));
-  if (isWsd && flags.has("--lr-decay-steps") &&
-      rate.warmup + rate.decaySteps > options.steps)
-    throw UsageError("--lr-decay-steps {}: with --warmup {} more than --steps "
-                     "{}",
-                     rate.decaySteps, rate.warmup, options.steps);
   if (rate.shape == LearningRateShape::InverseSqrt && rate.warmup == 0)
     throw UsageError("--lr-schedule inverse-sqrt: needs --warmup, whose last "
                      "step has the highest rate");
   if (rate.shape != LearningRateShape::Constant && rate.least > rate.peak)
     throw UsageError("--min-lr {}: more than --lr {}", rate.least, rate.peak);
-  if (flags.has("--warmup") && rate.warmup > options.steps)
-    throw UsageError("--warmup {}: more than --steps {}", rate.warmup,
-                     options.steps);
+}
+
+void checkEpochs(const Options &options, const Flags &flags) {
+  if (options.epochs == 0)
+    return;
+  if (flags.has("--steps"))
+    throw UsageError("--epochs and --steps: leave one of them out");
+  if (options.data.empty() && options.inputs.empty())
+    throw UsageError("--epochs: needs --data or --inputs");
 }
 
 } // namespace
+
+void setSteps(Options &options, int64_t steps) {
+  options.steps = steps;
+  LearningRateSchedule &rate = options.learningRate;
+  rate.steps = steps;
+  if (rate.warmup > steps && options.trains)
+    throw UsageError("--warmup {}: more than --steps {}", rate.warmup, steps);
+  if (rate.shape != LearningRateShape::Wsd)
+    return;
+  int64_t left = std::max<int64_t>(steps - rate.warmup, 0);
+  if (rate.decaySteps > left)
+    throw UsageError("--lr-decay-steps {}: with --warmup {} more than --steps "
+                     "{}",
+                     rate.decaySteps, rate.warmup, steps);
+  if (rate.decaySteps == 0)
+    rate.decaySteps = std::min(std::max<int64_t>(steps / 10, 1), left);
+}
 
 void checkCombinations(const Program &program, Options &options,
                        const Flags &flags) {
@@ -319,6 +332,9 @@ void checkCombinations(const Program &program, Options &options,
   checkBest(program, options, flags);
   checkAsynchronous(program, options, flags);
   checkLearningRate(options, flags);
+  checkEpochs(options, flags);
+  if (options.epochs == 0)
+    setSteps(options, options.steps);
 }
 
 } // namespace ppopt::train

@@ -19,6 +19,10 @@ bool hasMomentum(const runtime::Program &program);
 void checkCombinations(const runtime::Program &program, Options &options,
                        const Flags &flags);
 
+/// Sets the number of steps, and what the learning rate has of it. Throws
+/// UsageError if it is too small for the flags.
+void setSteps(Options &options, int64_t steps);
+
 } // namespace ppopt::train
 
 #endif // PPOPT_RUNTIME_APP_FLAG_COMBINATIONS_H

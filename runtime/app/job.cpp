@@ -3,6 +3,7 @@
 #include "app/job.h"
 
 #include "app/best_evaluation.h"
+#include "app/flag_combinations.h"
 #include "app/resume.h"
 #include "app/run_record.h"
 #include "base/error.h"
@@ -12,6 +13,7 @@
 #include "observe/log_file.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -81,6 +83,21 @@ std::optional<Sampler> openTraining(const Program &program,
   else
     order = std::make_unique<SequentialOrder>(reader->count());
   return Sampler(program, std::move(reader), std::move(order));
+}
+
+/// Sets the steps in which each sample is taken at least so often.
+void takeEpochs(Options &options, const Sampler &training, int64_t batch,
+                std::vector<std::string> &notes) {
+  auto samples = static_cast<double>(training.reader().count());
+  double steps =
+      std::ceil(samples * static_cast<double>(options.epochs) / batch);
+  if (!(steps < 1e15))
+    throw UsageError("--epochs {}: {} samples are more steps than can be "
+                     "counted",
+                     options.epochs, training.reader().count());
+  setSteps(options, static_cast<int64_t>(steps));
+  notes.push_back(
+      fmt::format("--epochs {}: {} steps", options.epochs, options.steps));
 }
 
 /// Returns the rows of an evaluation: those of full batches only if the model
@@ -181,10 +198,12 @@ void checkWritable(const Options &options) {
 
 } // namespace
 
-Job::Job(const Program &program, const Options &options,
+Job::Job(const Program &program, const Options &given,
          std::optional<int64_t> rank, std::string_view bufferBytes)
-    : program(program), options(options) {
+    : program(program), options(given) {
   training = openTraining(program, options, notes);
+  if (training && options.epochs > 0)
+    takeEpochs(options, *training, program.plan.batch, notes);
   prediction = openPrediction(program, options, notes);
   bool tokens = !options.evalData.empty();
   if (tokens || !options.evalInputs.empty()) {

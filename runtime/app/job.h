@@ -27,7 +27,7 @@ struct Job {
       std::string_view bufferBytes = {});
 
   const runtime::Program &program;
-  const Options &options;
+  Options options;                   ///< with the steps of its epochs
   std::optional<Sampler> training;   ///< none for a model without inputs
   std::optional<Sampler> prediction; ///< none if not requested
   std::optional<Sampler> evaluation; ///< none if not requested

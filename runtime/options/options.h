@@ -63,6 +63,7 @@ struct Options {
   // Training.
   bool trains = true; ///< else it only generates or predicts: `steps` is 0
   int64_t steps = 100;
+  int64_t epochs = 0; ///< if not 0: `steps` follows from the samples (Job)
   LearningRateSchedule learningRate;
   double weightDecay = 0;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;

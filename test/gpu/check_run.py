@@ -26,7 +26,7 @@ from support.executable import checked, compile_model, expect_close  # noqa: E40
 from support.results import Harness, Skip  # noqa: E402
 
 # Parts that need what no machine without a GPU has, and what they say.
-SKIPPED = {"sanitizer": "compute-sanitizer is not on PATH", "torch": "torch runs on no fake GPU", "ncu": "ncu is not on PATH",
+SKIPPED = {"predictions": "no code of programs that predict", "sanitizer": "compute-sanitizer is not on PATH", "torch": "torch runs on no fake GPU", "ncu": "ncu is not on PATH",
            **dict.fromkeys(OF_SEVERAL, "1 GPU is here, and ranks that use NCCL need one each")}
 LIMITS = [word for name in PARTS for word in ("--limit", f"{name}=300")]  # other tests use the machine too
 

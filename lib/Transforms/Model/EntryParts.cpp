@@ -92,7 +92,8 @@ bool EntryParts::makesLoss(StageParts &stage) {
   Block *block = loss.getParentBlock();
   if (block == stage.getForwardBlock())
     return true;
-  return !trainingLoss && !getStageOf(block) && &stage == &stages.back();
+  return !trainingLoss && !getStageOf(block) &&
+         &stage == &getStageOfResult(loss);
 }
 
 StageParts &EntryParts::getStageOfResult(Value value) {

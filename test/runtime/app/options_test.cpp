@@ -127,7 +127,7 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
       {"--learning_rate=1", "'--learning_rate'; did you mean '--lr'?"},
       {"--weight_decay=1", "did you mean '--weight-decay'?"},
       {"--max-grad-norm=1", "did you mean '--clip'?"},
-      {"--epochs=1", "did you mean '--steps'?"},
+      {"--num-epochs=1", "did you mean '--epochs'?"},
       {"--batch-size 8",
        "unknown flag '--batch-size'; that is fixed when a program is compiled: "
        "ppopt compile --batch (--help"},
@@ -158,6 +158,8 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
       {"--data d --lr -1", "--lr -1: must be at least 0"},
       {"--data d --lr-schedule cosin", "did you mean 'cosine'?"},
       {"--data d --min-lr 0.1", "--min-lr: needs a --lr-schedule"},
+      {"--data d --epochs 2 --steps 3", "leave one of them out"},
+      {"--data d --epochs 0", "--epochs 0: must be at least 1"},
       {"--data d --lr-decay-steps 2",
        "--lr-decay-steps: needs --lr-schedule wsd"},
       {"--data d --lr-schedule wsd --steps 5 --warmup 2 --lr-decay-steps 4",

@@ -54,8 +54,8 @@ struct EntryParts {
   /// or one that only passes it on.
   Block *getSender(CopyOp copy);
   /// Returns whether the forward of `stage` makes the loss. It does if it
-  /// contains the loss, or if no region makes the loss (a constant, or a value
-  /// scaled outside) and the stage is the last.
+  /// contains the loss or, if that is scaled outside of regions, what is
+  /// scaled. A constant is made by the last stage.
   bool makesLoss(StageParts &stage);
   /// Returns the stage whose evaluation makes a result: the region that makes
   /// it or, if it is scaled outside of regions, what is scaled. It is the last
