@@ -146,8 +146,8 @@ def check_buffers(ppopt, model, stem, train, trained, inputs, buffers):
             ours = parameters[key]
             assert (ours.shape, ours.dtype, ours.tobytes()) == (value.shape, value.dtype, value.tobytes()), f"{what}: {key} is {ours}, and was {value}"
     expect_refused("the buffer 'seen' has other values than the model was imported with", train, {**trained, "seen": trained["seen"] + 1}, inputs)
-    expect_refused("of another type: bits (file U8 [3, 5], model BOOL [3, 5])", train, {**trained, "bits": trained["bits"].astype(np.uint8)}, inputs)
-    expect_refused("of another shape: codes (file I8 [6], model I8 [7])", train, {**trained, "codes": trained["codes"][1:]}, inputs)
+    expect_refused("the buffer 'bits' is U8 [3, 5] in the file, and BOOL [3, 5] in the model", train, {**trained, "bits": trained["bits"].astype(np.uint8)}, inputs)
+    expect_refused("the buffer 'codes' is I8 [6] in the file, and I8 [7] in the model", train, {**trained, "codes": trained["codes"][1:]}, inputs)
     expect_refused("not a parameter: order", train, {**trained, "order": trained["codes"]}, inputs)
 
 
