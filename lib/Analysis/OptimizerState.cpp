@@ -17,6 +17,10 @@ Type pp::getGradType(BucketOp bucket) {
   return getStatisticsType(bucket.getType());
 }
 
+ArrayRef<int64_t> pp::getShardPlaces(BucketOp bucket) {
+  return bucket.getConstant() ? bucket.getPlaces() : bucket.getUpdatePlaces();
+}
+
 std::optional<ShardedState> pp::getShardedState(PlanOp plan) {
   if (plan.getZero() == 0)
     return std::nullopt;

@@ -41,9 +41,7 @@ static void addElsewhere(ModuleOp module, PlanOp plan, int64_t place,
                          PlaceReport &report) {
   int64_t states = getOptimizerStates(plan.getOptimizer()).size();
   for (auto bucket : module.getOps<BucketOp>()) {
-    if (!llvm::is_contained(bucket.getConstant() ? bucket.getPlaces()
-                                                 : bucket.getUpdatePlaces(),
-                            place))
+    if (!llvm::is_contained(getShardPlaces(bucket), place))
       continue;
     int64_t elements = bucket.getElements();
     elements -= elements / bucket.getChunks(plan.getGeometry());
@@ -125,10 +123,7 @@ std::vector<size_t> findOwners(ParamDeclOp param, InBucket in,
   int64_t elements = cast<RankedTensorType>(param.getType()).getNumElements();
   std::vector<size_t> owners;
   for (int64_t rank = 0, end = mesh.ranks(); rank < end; ++rank) {
-    if (!llvm::is_contained(in.bucket.getConstant()
-                                ? in.bucket.getPlaces()
-                                : in.bucket.getUpdatePlaces(),
-                            mesh.placeOf(rank)))
+    if (!llvm::is_contained(getShardPlaces(in.bucket), mesh.placeOf(rank)))
       continue;
     geometry::OwnedElements owned = geometry::ownedElements(
         in.bucket.getElements(), in.first, elements, mesh.size(group),

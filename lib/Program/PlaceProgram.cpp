@@ -114,7 +114,7 @@ std::optional<schema::Shard> PlaceWriter::describeShard(ParamDeclOp param) {
                          first,
                          schema::ShardOf::parameters};
   if (!bucket || !bucket.getSharded() ||
-      (bucket.getBorrowed() && bucket.getPlaces().front() != contents.place))
+      !llvm::is_contained(getShardPlaces(bucket), contents.place))
     return std::nullopt;
   auto [axes, among] = bucket.getShardGroup()->getGeometry();
   schema::ShardOf of = bucket.hasShardedParams() ? schema::ShardOf::parameters

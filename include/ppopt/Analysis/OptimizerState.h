@@ -15,6 +15,10 @@ SmallVector<StringRef> getOptimizerStates(Optimizer optimizer);
 /// microbatches and ranks: f32 if the parameters are bf16.
 Type getGradType(BucketOp bucket);
 
+/// Returns the places whose ranks have the bucket's chunks: all that hold it,
+/// or the owner alone if others borrow it.
+ArrayRef<int64_t> getShardPlaces(BucketOp bucket);
+
 /// Returns what a plan shards where its ranks can: nothing at stage 0.
 std::optional<ShardedState> getShardedState(PlanOp plan);
 
