@@ -54,16 +54,8 @@ void declare(func::FuncOp entry, OpBuilder &builder) {
           builder.getArrayAttr({describeRange(
               argument, entry.getArgAttrOfType<IntegerAttr>(i, kRangeAttr))}));
   }
-  for (auto param : entry.getOps<ParamOp>()) {
-    auto decl = ParamDeclOp::create(
-        builder, param.getLoc(), param.getParamNameAttr(),
-        TypeAttr::get(param.getType()), param.getInitAttr(),
-        param.getFrozenAttr(), param.getNoDecayAttr(), param.getLrScaleAttr(),
-        param.getDecayScaleAttr(),
-        /*learns=*/UnitAttr(), builder.getDenseI64ArrayAttr({kOnlyPlace}));
-    if (Attribute aliases = param->getAttr(kAliasesAttr))
-      decl->setAttr(kAliasesAttr, aliases);
-  }
+  for (auto param : entry.getOps<ParamOp>())
+    declareParam(builder, param, /*learns=*/false, {kOnlyPlace});
 }
 
 TaskOp buildTask(func::FuncOp entry, OpBuilder &builder) {

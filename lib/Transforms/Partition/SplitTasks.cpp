@@ -66,17 +66,10 @@ void declareParameters(EntryParts &parts, OpBuilder &builder) {
     for (ParamOp copy : params)
       places.push_back(copy.getPlace().value_or(0));
     llvm::sort(places);
-    auto decl = ParamDeclOp::create(
-        builder, param.getLoc(), param.getParamNameAttr(),
-        TypeAttr::get(param.getType()), param.getInitAttr(),
-        param.getFrozenAttr(), param.getNoDecayAttr(), param.getLrScaleAttr(),
-        param.getDecayScaleAttr(),
-        learning.contains(name) ? builder.getUnitAttr() : UnitAttr(),
-        builder.getDenseI64ArrayAttr(places));
+    ParamDeclOp decl =
+        declareParam(builder, param, learning.contains(name), places);
     if (ShardingAttr sharding = getShardingAttr(param))
       decl->setAttr(kShardingAttr, sharding);
-    if (Attribute aliases = param->getAttr(kAliasesAttr))
-      decl->setAttr(kAliasesAttr, aliases);
   }
 }
 

@@ -157,3 +157,16 @@ TaskOp TaskBuilder::finish() {
     task.setArgAttr(argument, kIdRangeAttr, range);
   return task;
 }
+
+ParamDeclOp pp::declareParam(OpBuilder &builder, ParamOp param, bool learns,
+                             ArrayRef<int64_t> places) {
+  auto decl = ParamDeclOp::create(
+      builder, param.getLoc(), param.getParamNameAttr(),
+      TypeAttr::get(param.getType()), param.getInitAttr(),
+      param.getFrozenAttr(), param.getNoDecayAttr(), param.getLrScaleAttr(),
+      param.getDecayScaleAttr(), learns ? builder.getUnitAttr() : UnitAttr(),
+      builder.getDenseI64ArrayAttr(places));
+  if (Attribute aliases = param->getAttr(kAliasesAttr))
+    decl->setAttr(kAliasesAttr, aliases);
+  return decl;
+}

@@ -60,6 +60,10 @@ private:
   unsigned ops = 0;
 };
 
+/// Declares a parameter of the entry, which it outlives, with its aliases.
+ParamDeclOp declareParam(OpBuilder &builder, ParamOp param, bool learns,
+                         ArrayRef<int64_t> places);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_TRANSFORMS_PARTITION_TASKBUILDER_H
