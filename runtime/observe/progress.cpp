@@ -6,6 +6,7 @@
 #include "base/printed_output.h"
 #include "base/stop_signals.h"
 #include "observe/describe.h"
+#include "observe/report_line.h"
 #include "ppopt/utf8.h"
 
 #include <fmt/format.h>
@@ -23,48 +24,6 @@ namespace {
 
 using runtime::Program;
 
-/// Text on the stack. Only a line with the reason of a skipped step can be
-/// longer, and then allocates.
-using Line = fmt::memory_buffer;
-
-template <typename... Args>
-void append(Line &line, fmt::format_string<Args...> format, Args &&...args) {
-  fmt::format_to(std::back_inserter(line), format, std::forward<Args>(args)...);
-}
-
-/// Appends a JSON number, by default one that parses to the same double; JSON
-/// has no NaN.
-void appendNumber(Line &line, std::string_view key, double value,
-                  const char *format = "{:.17g}") {
-  append(line, ",\"{}\":", key);
-  if (std::isfinite(value))
-    append(line, fmt::runtime(format), value);
-  else
-    append(line, "null");
-}
-
-/// Appends a double in the format of printf's %a, which is exact.
-void appendHex(Line &line, std::string_view key, double value) {
-  char text[40];
-  std::snprintf(text, sizeof(text), "%a", value);
-  append(line, ",\"{}_hex\":\"{}\"", key, text);
-}
-
-/// Appends a count as "49.7k" or "1.25M".
-void appendCount(Line &line, double count) {
-  if (count >= 1e6)
-    append(line, "{:.2f}M", count / 1e6);
-  else if (count >= 1e3)
-    append(line, "{:.1f}k", count / 1e3);
-  else
-    append(line, "{:.0f}", count);
-}
-
-void appendClock(Line &line, double seconds) {
-  int64_t whole = std::llround(seconds);
-  append(line, "{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
-}
-
 /// Describes the value of each rank, or the range if there are many ranks.
 template <typename Value, typename Describe>
 std::string describeEach(const std::vector<Value> &values,
@@ -79,59 +38,6 @@ std::string describeEach(const std::vector<Value> &values,
   for (const Value &value : values)
     each.push_back(describe(value));
   return fmt::format("{} (each rank)", fmt::join(each, ", "));
-}
-
-/// Returns a text with names of files as a JSON string.
-std::string jsonText(const std::string &text) {
-  return nlohmann::json(escapeNonUtf8(text)).dump();
-}
-
-/// Appends "loss 3.1415 | norm 1.234 | ".
-void showNumbers(Line &line, const std::vector<Reported> &numbers) {
-  for (const Reported &number : numbers)
-    if (number.shown && number.isKnown) {
-      append(line, "{} ", number.name);
-      append(line, fmt::runtime(number.shown), number.value);
-      append(line, " | ");
-    }
-}
-
-/// Appends ,"loss":3.1415,"loss_hex":"0x1.9…p+1","metrics":{"accuracy":0.914}
-/// with those metrics that are known.
-void logNumbers(Line &line, const std::vector<Reported> &numbers) {
-  for (const Reported &number : numbers) {
-    if (number.isMetric)
-      continue;
-    appendNumber(line, number.name, number.value, number.logged);
-    if (number.hasBits)
-      appendHex(line, number.name, number.value);
-  }
-  bool isFirst = true;
-  for (const Reported &number : numbers) {
-    if (!number.isMetric || !number.isKnown)
-      continue;
-    append(line, isFirst ? ",\"metrics\":{{" : ",");
-    append(line, "{}:", jsonText(number.name));
-    if (std::isfinite(number.value))
-      append(line, fmt::runtime(number.logged), number.value);
-    else
-      append(line, "null");
-    isFirst = false;
-  }
-  if (!isFirst)
-    append(line, "}}");
-}
-
-/// Sets the metrics; `values` may be none.
-void setMetrics(std::vector<Reported> &numbers,
-                const std::vector<double> &values) {
-  size_t metric = 0;
-  for (Reported &number : numbers)
-    if (number.isMetric) {
-      number.isKnown = metric < values.size();
-      if (number.isKnown)
-        number.value = values[metric++];
-    }
 }
 
 /// Returns "best so far", "best 0.9140 after step 20", or that there is none.
@@ -152,13 +58,6 @@ void appendBest(Line &line, const BestRecord &best) {
     append(line, ",\"step\":{}", best.step);
   }
   append(line, "}}");
-}
-
-Reported &numberOf(std::vector<Reported> &numbers, std::string_view name) {
-  return *std::find_if(numbers.begin(), numbers.end(),
-                       [&](const Reported &number) {
-                         return number.name == name && !number.isMetric;
-                       });
 }
 
 int digits(int64_t value) {

@@ -2,10 +2,12 @@
 
 #include "observe/reported.h"
 
+#include <algorithm>
+
 namespace ppopt::train {
 namespace {
 
-Reported numberOf(const std::string &name, const char *shown) {
+Reported makeNumber(const std::string &name, const char *shown) {
   Reported number;
   number.name = name;
   number.shown = shown;
@@ -13,14 +15,14 @@ Reported numberOf(const std::string &name, const char *shown) {
 }
 
 Reported lossOf() {
-  Reported loss = numberOf("loss", "{:.4f}");
+  Reported loss = makeNumber("loss", "{:.4f}");
   loss.hasBits = true;
   return loss;
 }
 
 void addMetrics(std::vector<Reported> &to, const runtime::Program &program) {
   for (const schema::Metric &metric : program.metrics) {
-    to.push_back(numberOf(metric.name, "{:.4f}"));
+    to.push_back(makeNumber(metric.name, "{:.4f}"));
     to.back().isMetric = true;
   }
 }
@@ -36,12 +38,12 @@ WorkUnit workUnitOf(const runtime::Program &program) {
 }
 
 std::vector<Reported> numbersOfStep(const runtime::Program &program) {
-  std::vector<Reported> numbers = {lossOf(), numberOf("norm", "{:.3f}")};
+  std::vector<Reported> numbers = {lossOf(), makeNumber("norm", "{:.3f}")};
   numbers.back().hasBits = true;
   addMetrics(numbers, program);
-  numbers.push_back(numberOf("lr", "{:.2e}"));
-  numbers.push_back(
-      numberOf(std::string(workUnitOf(program).name) + "_per_second", nullptr));
+  numbers.push_back(makeNumber("lr", "{:.2e}"));
+  numbers.push_back(makeNumber(
+      std::string(workUnitOf(program).name) + "_per_second", nullptr));
   numbers.back().logged = "{:.1f}";
   return numbers;
 }
@@ -50,6 +52,24 @@ std::vector<Reported> numbersOfEvaluation(const runtime::Program &program) {
   std::vector<Reported> numbers = {lossOf()};
   addMetrics(numbers, program);
   return numbers;
+}
+
+void setMetrics(std::vector<Reported> &numbers,
+                const std::vector<double> &values) {
+  size_t metric = 0;
+  for (Reported &number : numbers)
+    if (number.isMetric) {
+      number.isKnown = metric < values.size();
+      if (number.isKnown)
+        number.value = values[metric++];
+    }
+}
+
+Reported &numberOf(std::vector<Reported> &numbers, std::string_view name) {
+  return *std::find_if(numbers.begin(), numbers.end(),
+                       [&](const Reported &number) {
+                         return number.name == name && !number.isMetric;
+                       });
 }
 
 } // namespace ppopt::train

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ppopt::train {
@@ -42,6 +43,13 @@ std::vector<Reported> numbersOfStep(const runtime::Program &program);
 
 /// Returns the numbers of an evaluation: loss and metrics.
 std::vector<Reported> numbersOfEvaluation(const runtime::Program &program);
+
+/// Sets the metrics among the numbers; `values` may be none.
+void setMetrics(std::vector<Reported> &numbers,
+                const std::vector<double> &values);
+
+/// Returns the number of this name that is no metric.
+Reported &numberOf(std::vector<Reported> &numbers, std::string_view name);
 
 } // namespace ppopt::train
 
