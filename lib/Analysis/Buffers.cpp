@@ -227,7 +227,7 @@ BufferIndex::BufferIndex(ModuleOp module) : norm(module) {
     mesh = plan.getGeometry();
     dataParallel = plan.getBatchParts();
     microbatches = plan.getMicrobatches();
-    states = getOptimizerStates(plan.getOptimizer());
+    states = getOptimizerStates(plan);
     add(BufferAttr::get(context, BufferKind::Norm), norm.getElements(),
         Float64Type::get(context));
   }
@@ -422,6 +422,7 @@ static constexpr Field kFields[] = {
     FIELD(bias_correction1, false),
     FIELD(bias_correction2, false),
     FIELD(clip, false),
+    FIELD(average_weight, false),
     FIELD(clip_scale, true),
     FIELD(hold, true),
     FIELD(norm_squared, true),

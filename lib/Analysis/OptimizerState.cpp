@@ -7,10 +7,13 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-SmallVector<StringRef> pp::getOptimizerStates(Optimizer optimizer) {
-  if (optimizer == Optimizer::sgd)
-    return {"momentum"};
-  return {"m", "v"};
+SmallVector<StringRef> pp::getOptimizerStates(PlanOp plan) {
+  SmallVector<StringRef> states{"m", "v"};
+  if (plan.getOptimizer() == Optimizer::sgd)
+    states = {"momentum"};
+  if (plan.getEma())
+    states.push_back(kAverageState);
+  return states;
 }
 
 Type pp::getGradType(BucketOp bucket) {

@@ -261,7 +261,7 @@ Table pp::readTable(ModuleOp module, PlanOp plan, bool isEvaluation) {
   table.microbatches = static_cast<int>(plan.getMicrobatches());
   table.rows.resize(plan.getPlaces());
   for (auto schedule : module.getOps<ScheduleOp>()) {
-    if (schedule.getEvaluation() != isEvaluation)
+    if (isEvaluation ? !schedule.getEvaluation() : !schedule.isTraining())
       continue;
     for (auto run : schedule.getOps<RunOp>()) {
       TaskOp task = tasks.lookup(run.getTask());

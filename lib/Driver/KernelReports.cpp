@@ -63,7 +63,7 @@ std::vector<KernelReport> pp::describeKernels(ModuleOp module,
                                               const Device &device) {
   DenseMap<StringAttr, int64_t> runs;
   for (ScheduleOp schedule : contents.schedules)
-    if (!schedule.getEvaluation())
+    if (schedule.isTraining())
       for (auto run : schedule.getBody().front().getOps<RunOp>())
         ++runs[run.getTaskAttr().getAttr()];
   Kernels kernels(module, device);

@@ -53,6 +53,7 @@ PlanOptions PlanOptions::forPredictor() const {
     plan.zero = 0;
   plan.sync = Sync::step;
   plan.bound = 0;
+  plan.ema = false;
   plan.tied = Tied::sum;
   plan.recompute = Recompute::none;
   return plan;
@@ -243,6 +244,11 @@ std::string pp::completePlan(PlanOptions &plan) {
   if (plan.nesterov && plan.optimizer != Optimizer::sgd)
     return (Twine("--nesterov goes with --optimizer sgd, not ") +
             schema::spell(plan.optimizer))
+        .str();
+  if (plan.ema && plan.sync != Sync::step)
+    return (Twine("--ema goes with --sync step, not ") +
+            schema::spell(plan.sync) +
+            ": owners update parameters at other times than trainers evaluate")
         .str();
   if (std::string wrong = checkThresholds(plan.thresholds); !wrong.empty())
     return "--threshold: " + wrong;

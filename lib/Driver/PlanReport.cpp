@@ -225,7 +225,7 @@ static void predictStep(ModuleOp module, PlanOp plan, const StepIndex &index,
       ppopt::schedule::simulate(report.table, report.graph, getLink(module));
   addEndOfStep(module, plan, report.timeline);
   for (auto schedule : module.getOps<ScheduleOp>()) {
-    if (schedule.getEvaluation())
+    if (!schedule.isTraining())
       continue;
     auto number = static_cast<int>(schedule.getPlace());
     PlaceReport &place = report.places[number];
@@ -288,7 +288,7 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
     place.inFlight =
         report.timeline.getInFlight(report.table, report.graph, number);
     for (ScheduleOp schedule : contents.schedules)
-      if (!schedule.getEvaluation() && !isLocal)
+      if (schedule.isTraining() && !isLocal)
         place.sentTo = countSent(schedule, index);
   }
   predictStep(module, *plan, index, report);

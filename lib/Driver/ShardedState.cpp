@@ -39,7 +39,7 @@ std::vector<ShardReport> pp::describeShards(ModuleOp module, PlanOp plan) {
 /// Adds the bytes of a place's buckets that other ranks have.
 static void addElsewhere(ModuleOp module, PlanOp plan, int64_t place,
                          PlaceReport &report) {
-  int64_t states = getOptimizerStates(plan.getOptimizer()).size();
+  int64_t states = getOptimizerStates(plan).size();
   for (auto bucket : module.getOps<BucketOp>()) {
     if (!llvm::is_contained(getShardPlaces(bucket), place))
       continue;
@@ -69,7 +69,7 @@ static void addTraffic(ModuleOp module, PlanOp plan,
     tasks[task.getSymNameAttr()] = task;
   DenseSet<std::pair<Attribute, Attribute>> seen;
   for (ScheduleOp schedule : contents.schedules) {
-    if (schedule.getEvaluation())
+    if (!schedule.isTraining())
       continue;
     for (auto run : schedule.getOps<RunOp>()) {
       TaskOp task = tasks.lookup(run.getTaskAttr().getAttr());
@@ -140,7 +140,7 @@ std::vector<size_t> findOwners(ParamDeclOp param, InBucket in,
 SmallVector<int64_t> pp::predictCheckpointBytes(ModuleOp module, PlanOp plan) {
   geometry::Mesh mesh = plan.getJobMesh();
   bool isLocal = plan.getLaunch() == Launch::local;
-  size_t states = getOptimizerStates(plan.getOptimizer()).size();
+  size_t states = getOptimizerStates(plan).size();
   BufferIndex buffers(module);
   std::vector<::ppopt::SizedItem> items;
   for (int64_t place = 0; place < plan.getPlaces(); ++place)

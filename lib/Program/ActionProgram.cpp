@@ -389,7 +389,7 @@ pp::describeActions(ArrayRef<ScheduleOp> schedules, PlanOp plan,
                     const ProgramIndex &index, ArrayRef<ArenaLayout> layouts) {
   schema::LocalActions lists;
   const auto *training = llvm::find_if(
-      schedules, [](ScheduleOp each) { return !each.getEvaluation(); });
+      schedules, [](ScheduleOp each) { return each.isTraining(); });
   for (ScheduleOp schedule : schedules) {
     FailureOr<std::vector<schema::Action>> actions =
         ActionWriter(schedule,
@@ -398,8 +398,9 @@ pp::describeActions(ArrayRef<ScheduleOp> schedules, PlanOp plan,
             .write();
     if (failed(actions))
       return failure();
-    (schedule.getEvaluation() ? lists.evalActions : lists.actions) =
-        std::move(*actions);
+    (schedule.getEvaluation() ? lists.evalActions
+     : schedule.getAverage()  ? lists.averageActions
+                              : lists.actions) = std::move(*actions);
   }
   return lists;
 }

@@ -51,7 +51,7 @@ public:
     for (auto task : module.getOps<TaskOp>())
       tasks[task.getSymName()] = task;
     for (auto schedule : module.getOps<ScheduleOp>())
-      if (!schedule.getEvaluation())
+      if (schedule.isTraining())
         walks.emplace_back(schedule);
     for (Walk &walk : walks)
       carry(walk);

@@ -95,7 +95,7 @@ static bool fitsSharded(ModuleOp module, PlanOp plan,
   SmallVector<int64_t> bytes;
   for (const PlaceMemory &place : places)
     bytes.push_back(place.bytes);
-  int64_t states = getOptimizerStates(plan.getOptimizer()).size();
+  int64_t states = getOptimizerStates(plan).size();
   for (auto bucket : module.getOps<BucketOp>()) {
     int64_t whole =
         states * bucket.getElements() * getElementBytes(bucket.getType());

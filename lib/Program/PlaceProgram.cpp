@@ -142,7 +142,7 @@ LogicalResult PlaceWriter::addParameters() {
       held.address = master;
     }
     // There are none if nothing updates the parameter.
-    for (StringRef state : getOptimizerStates(plan.getOptimizer()))
+    for (StringRef state : getOptimizerStates(plan))
       if (int64_t at = layout.getState(param, state); at >= 0)
         held.states.push_back({state.str(), at});
     held.shard = describeShard(param);
@@ -227,6 +227,7 @@ LogicalResult PlaceWriter::addActions() {
     return failure();
   place.actions = std::move(lists->actions);
   place.evalActions = std::move(lists->evalActions);
+  place.averageActions = std::move(lists->averageActions);
   return addOwned(own);
 }
 

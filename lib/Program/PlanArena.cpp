@@ -109,7 +109,7 @@ void ArenaPlanner::addParameters() {
   for (BucketOp bucket : place.buckets)
     if (!bucket.getConstant())
       add(get(BufferKind::Grads, bucket.getSymName()));
-  for (StringRef state : getOptimizerStates(plan.getOptimizer()))
+  for (StringRef state : getOptimizerStates(plan))
     for (BucketOp bucket : place.buckets)
       if (llvm::is_contained(bucket.getUpdatePlaces(), place.place))
         add(get(BufferKind::State, bucket.getSymName(), state));

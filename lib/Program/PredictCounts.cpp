@@ -51,7 +51,7 @@ schema::Predicted pp::predictCounts(PlanOp plan, const PlaceContents &contents,
   for (TaskOp task : contents.tasks)
     ofTask[task.getSymNameAttr()] = countTask(task, ofKernel, mesh);
   for (ScheduleOp schedule : contents.schedules) {
-    if (schedule.getEvaluation())
+    if (!schedule.isTraining())
       continue;
     for (Operation &action : schedule.getBody().front()) {
       if (auto run = dyn_cast<RunOp>(action)) {

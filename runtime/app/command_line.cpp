@@ -34,6 +34,8 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 void setDefaults(const Program &program, Options &options) {
   options.learningRate.peak = isAdam(program) ? 3e-4 : 1e-2;
   options.momentum = hasMomentum(program) ? 0.9 : 0.0;
+  if (program.plan.ema)
+    options.averageDecay = 0.999;
   options.weightDecay =
       program.plan.optimizer == schema::Optimizer::adamw ? 0.01 : 0.0;
 }
@@ -157,6 +159,13 @@ void addTrainingFlags(TrainFlags &flags, Options &options) {
               });
   flags.number("--momentum", options.momentum, 0, 1,
                fmt::format("SGD's momentum (default {})", options.momentum));
+  flags.value("--ema", "DECAY",
+              "Decay per update of the moving average of the parameters, in an "
+              "executable compiled with --ema (default 0.999)",
+              [&](const std::string &text) {
+                options.averageDecay = TrainFlags::inRange(
+                    "--ema", parseNumber("--ema", text), text, 0, 1);
+              });
   flags.number(
       "--clip", options.clip, 0, kNoLimit,
       "Clip the gradient to this global norm (default 0: no clipping)");
@@ -209,6 +218,9 @@ void addFileFlags(TrainFlags &flags, Options &options) {
               [&](const std::string &text) {
                 init.resized = namesIn("--init-resize", text, "a parameter");
               });
+  flags.toggle("--init-averages", init.averages, true,
+               "Of the checkpoints of --init, take the averages of the "
+               "parameters (--ema), not those that were trained on");
   flags.path("--init-map", options.initMap,
              "Map of the tensor names and layouts of --init, such as "
              "share/ppopt/maps/gpt2.json (docs/maps.md)");

@@ -41,6 +41,9 @@ void checkOptimizer(const Program &program, const Flags &flags) {
     throw UsageError("--momentum: this executable's optimizer is {}, which "
                      "keeps no velocity",
                      optimizer);
+  if (flags.has("--ema") && !program.plan.ema)
+    throw UsageError("--ema: this executable keeps no average of its "
+                     "parameters (compile with --ema)");
 }
 
 void checkSamples(const Program &program, const Options &options,
@@ -146,10 +149,11 @@ void checkPrediction(const Program &program, Options &options,
     return;
   }
   static const std::set<std::string> used = {
-      "--predict",     "--output",       "--only",       "--init",
-      "--init-map",    "--init-missing", "--init-extra", "--init-prefix",
-      "--init-resize", "--resume",       "--timeout",    "--checkpoint",
-      "--collectives", "--share-gpu",    "--poison",     "--publish-phases"};
+      "--predict",       "--output",        "--only",       "--init",
+      "--init-map",      "--init-missing",  "--init-extra", "--init-prefix",
+      "--init-resize",   "--init-averages", "--resume",     "--timeout",
+      "--checkpoint",    "--collectives",   "--share-gpu",  "--poison",
+      "--publish-phases"};
   for (const auto &[flag, value] : flags.given())
     if (used.count(flag) == 0)
       throw UsageError("{}: a run that predicts (--predict) does not use it; "
@@ -187,7 +191,7 @@ void checkTensorboard(const Program &program, const Options &options) {
 
 void checkFiles(const Options &options, const Flags &flags) {
   for (const char *flag : {"--init-map", "--init-missing", "--init-extra",
-                           "--init-prefix", "--init-resize"})
+                           "--init-prefix", "--init-resize", "--init-averages"})
     if (flags.has(flag) && options.init.paths.empty())
       throw UsageError("{}: needs --init FILE", flag);
   if (!options.exportMap.empty() && options.exportTo.empty())

@@ -16,7 +16,7 @@ namespace {
 std::set<std::string> listOthers(const runtime::Program &program) {
   std::set<std::string> nouns;
   for (const runtime::Place &place : program.places)
-    for (const auto *list : {&place.actions, &place.evalActions})
+    for (const auto *list : place.lists())
       for (const runtime::Action &action : *list)
         if (action.startsCollective() &&
             action.collective() != geometry::Collective::AllReduce)

@@ -68,6 +68,7 @@ RankLoop::RankLoop(const Job &job, const StoredProgram &stored,
   settings_.beta2 = options_.beta2;
   settings_.eps = options_.eps;
   settings_.momentum = options_.momentum;
+  settings_.averageDecay = options_.averageDecay.value_or(0);
   settings_.clip = options_.clip;
   settings_.seed = options_.seed;
   executorOptions_.checkPredicted = options_.checkCounters;
@@ -356,6 +357,15 @@ std::optional<RankLoop::Evaluated> RankLoop::evaluateBatches() {
   return evaluated;
 }
 
+/// Exchanges parameters and averages, if there are some: before the first
+/// update there are none.
+void RankLoop::exchangeAverages(int64_t stepsDone) {
+  if (!program_.plan.ema || settings_.updates == 0)
+    return;
+  enter(comm::Activity::Part::Average, stepsDone);
+  runtime::exchangeAverages(rank_, executorOptions_);
+}
+
 bool RankLoop::evaluate(int64_t stepsDone) {
   if (!job_.evaluation)
     return true;
@@ -363,8 +373,11 @@ bool RankLoop::evaluate(int64_t stepsDone) {
   enter(comm::Activity::Part::Evaluation, stepsDone);
   publish(runtime::Phase::evaluate);
   beforeEvaluation();
+  exchangeAverages(stepsDone);
+  enter(comm::Activity::Part::Evaluation, stepsDone);
   std::optional<Evaluated> evaluated =
       program_.plan.mixesRows.empty() ? evaluateRows() : evaluateBatches();
+  exchangeAverages(stepsDone);
   if (!evaluated || control_.agreesToStop())
     return false;
   prefetchTraining(stepsDone);
@@ -421,7 +434,8 @@ int RankLoop::finish(int64_t stepsDone) {
   if (!endsEarly_ && !evaluate(stepsDone))
     return stop(control_.signal(), stepsDone);
   if (checkpoints_)
-    checkpoints_->finish(); // the last evaluation may be the best
+    checkpoints_->finish();    // the last evaluation may be the best
+  exchangeAverages(stepsDone); // what is written are the averages
   writeOutputs();
   int status = job_.generation ? generateText(rank_, *job_.generation) : 0;
   if (checkpoints_)

@@ -112,6 +112,7 @@ private:
   std::optional<Evaluated> evaluateBatches();
   std::optional<std::vector<int64_t>> leaveBadOut();
   std::optional<runtime::EvalResult> evaluateAlone(int64_t batch);
+  void exchangeAverages(int64_t stepsDone);
   void takeParameters();
   void writeOutputs();
   void summarize();

@@ -18,19 +18,23 @@ template <typename Number> std::string textOf(Number number) {
 
 std::map<std::string, std::string> describeFlags(const Options &options) {
   const LearningRateSchedule &rate = options.learningRate;
-  return {{"steps", textOf(options.steps)},
-          {"lr", textOf(rate.peak)},
-          {"min-lr", textOf(rate.least)},
-          {"warmup", textOf(rate.warmup)},
-          {"lr-schedule", learningRateShapes[static_cast<int>(rate.shape)]},
-          {"lr-decay-steps", textOf(rate.decaySteps)},
-          {"weight-decay", textOf(options.weightDecay)},
-          {"betas", textOf(options.beta1) + "," + textOf(options.beta2)},
-          {"eps", textOf(options.eps)},
-          {"momentum", textOf(options.momentum)},
-          {"clip", textOf(options.clip)},
-          {"skip-nonfinite-steps", textOf(options.skipNonFiniteSteps)},
-          {"seed", textOf(options.seed)}};
+  std::map<std::string, std::string> flags = {
+      {"steps", textOf(options.steps)},
+      {"lr", textOf(rate.peak)},
+      {"min-lr", textOf(rate.least)},
+      {"warmup", textOf(rate.warmup)},
+      {"lr-schedule", learningRateShapes[static_cast<int>(rate.shape)]},
+      {"lr-decay-steps", textOf(rate.decaySteps)},
+      {"weight-decay", textOf(options.weightDecay)},
+      {"betas", textOf(options.beta1) + "," + textOf(options.beta2)},
+      {"eps", textOf(options.eps)},
+      {"momentum", textOf(options.momentum)},
+      {"clip", textOf(options.clip)},
+      {"skip-nonfinite-steps", textOf(options.skipNonFiniteSteps)},
+      {"seed", textOf(options.seed)}};
+  if (options.averageDecay)
+    flags["ema"] = textOf(*options.averageDecay);
+  return flags;
 }
 
 std::map<std::string, std::string> describePlan(const Job &job) {

@@ -148,6 +148,17 @@ void Checkpoint::load(const ppopt_rank &rank) {
 }
 
 std::vector<std::string>
+averageFiles(const std::string &path,
+             const std::optional<std::set<std::string>> &read) {
+  std::error_code error;
+  if (!std::filesystem::exists(path + "/" + kManifestName, error))
+    throw Error("--init-averages: {} is no checkpoint, which alone has "
+                "averages beside the parameters; leave it out",
+                path);
+  return openPart(path, readManifest(path), CheckpointPart::Optimizer, read);
+}
+
+std::vector<std::string>
 parameterFiles(const std::string &path,
                const std::optional<std::set<std::string>> &read) {
   std::error_code error;

@@ -54,6 +54,15 @@ private:
 /// place, has elements.
 std::set<std::string> heldBy(const runtime::Program &program, int64_t rank);
 
+/// What names of averages of parameters begin with in a checkpoint.
+inline constexpr const char *kAveragePrefix = "ema/";
+
+/// Returns the files of the checkpoint `path` with averages of parameters.
+/// Throws Error if it is no checkpoint.
+std::vector<std::string>
+averageFiles(const std::string &path,
+             const std::optional<std::set<std::string>> &read);
+
 /// Returns the safetensors files of initial parameters: `path` itself, or those
 /// of the folder `path`: of a checkpoint the parameter files, else what
 /// Hugging Face's index names, else the single file. Throws Error if the index

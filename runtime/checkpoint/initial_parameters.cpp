@@ -120,13 +120,27 @@ private:
 
 InitialParameters::Source::Source(const std::string &path,
                                   std::vector<std::string> files,
+                                  std::vector<std::string> averages,
                                   const std::string &prefix)
-    : path(path), files(std::move(files)), tensors(this->files) {
+    : path(path), files(std::move(files)), tensors(this->files),
+      averages(averages) {
   for (const auto &[name, stored] : tensors.tensors())
     if (name.rfind(prefix, 0) == 0)
       names.emplace(name.substr(prefix.size()), stored);
     else
       extras.push_back(name);
+  this->files.insert(this->files.end(), averages.begin(), averages.end());
+  const std::string begin = kAveragePrefix + prefix;
+  bool hasAverages = averages.empty();
+  for (const auto &[name, stored] : this->averages.tensors())
+    if (name.rfind(begin, 0) == 0) {
+      names.insert_or_assign(name.substr(begin.size()), stored);
+      hasAverages = true;
+    }
+  if (!hasAverages)
+    throw Error("--init-averages: the checkpoint {} has no averages: its run's "
+                "executable was compiled without --ema",
+                path);
 }
 
 InitialParameters::InitialParameters(const Program &program,
@@ -149,10 +163,16 @@ InitialParameters::InitialParameters(const Program &program,
       taken_(program.parameters.size()) {
   checkResized();
   std::optional<std::set<std::string>> read;
-  if (rank && from.prefix.empty())
+  if (rank && from.prefix.empty()) {
     read = namesHeldBy(program, *rank);
+    for (const std::string &name : std::set(*read))
+      read->insert(kAveragePrefix + name);
+  }
   for (const std::string &path : from.paths)
-    sources_.emplace_back(path, parameterFiles(path, read), from.prefix);
+    sources_.emplace_back(path, parameterFiles(path, read),
+                          from.averages ? averageFiles(path, read)
+                                        : std::vector<std::string>(),
+                          from.prefix);
   if (map)
     takeByMap(*map);
   else

@@ -59,8 +59,9 @@ public:
 private:
   /// What one path has.
   struct Source {
+    /// `averages`: files of which averages take the place of parameters.
     Source(const std::string &path, std::vector<std::string> files,
-           const std::string &prefix);
+           std::vector<std::string> averages, const std::string &prefix);
 
     const StoredTensor *find(const std::string &name) const {
       auto found = names.find(name);
@@ -69,7 +70,7 @@ private:
 
     std::string path;
     std::vector<std::string> files;
-    TensorSet tensors;
+    TensorSet tensors, averages;
     std::map<std::string, const StoredTensor *> names; ///< without the prefix
     std::set<std::string> used;      ///< of these, what has a meaning
     std::vector<std::string> extras; ///< names in the files

@@ -16,6 +16,7 @@ struct StartingPoint {
   bool ignoresExtra = false;             ///< tensors that are no parameters
   std::string prefix = {};               ///< that names in the files begin with
   std::vector<std::string> resized = {}; ///< parameters that may have more rows
+  bool averages = false; ///< of checkpoints, averages of parameters (--ema)
 };
 
 } // namespace ppopt::train

@@ -44,6 +44,8 @@ std::string describePart(const Activity::State &state) {
     return fmt::format("step {}", state.step);
   case Activity::Part::Evaluation:
     return fmt::format("evaluation after step {}", state.step);
+  case Activity::Part::Average:
+    return fmt::format("exchange of averages after step {}", state.step);
   case Activity::Part::Between:
     return fmt::format("after step {}", state.step);
   case Activity::Part::Ending:

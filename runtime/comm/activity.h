@@ -20,7 +20,14 @@ namespace ppopt::comm {
 
 class Activity {
 public:
-  enum class Part : int32_t { Starting, Step, Evaluation, Between, Ending };
+  enum class Part : int32_t {
+    Starting,
+    Step,
+    Evaluation,
+    Average,
+    Between,
+    Ending
+  };
   enum class WaitsIn : int32_t { Nothing, Operation, Message, Barrier, End };
   static constexpr int anyRank = -1; ///< the rank waited for is unknown
 

@@ -56,7 +56,7 @@ std::string describeAwaited(const ppopt_rank &rank,
     return {};
   if (state.operation < 0)
     return "an operation of its step's graph (--no-graph says which)";
-  for (const auto *actions : {&rank.places.actions, &rank.places.evalActions})
+  for (const auto *actions : rank.places.lists())
     for (const Action &action : *actions)
       if (action.kind == ActionKind::start &&
           action.operation == state.operation)
@@ -75,6 +75,7 @@ const std::vector<Action> *findList(const ppopt_rank &rank,
   const std::vector<Action> *actions =
       state.part == Activity::Part::Step         ? &rank.places.actions
       : state.part == Activity::Part::Evaluation ? &rank.places.evalActions
+      : state.part == Activity::Part::Average    ? &rank.places.averageActions
                                                  : nullptr;
   bool isInList =
       actions && state.action >= 0 && state.action < int64_t(actions->size());

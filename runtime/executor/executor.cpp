@@ -31,6 +31,8 @@ ppopt_step_state stepStateOf(const StepSettings &settings) {
   state.bias_correction2 = 1 - std::pow(settings.beta2, settings.updates + 1);
   state.clip = settings.clip > 0 ? settings.clip
                                  : std::numeric_limits<double>::infinity();
+  // The average begins with the parameters of the first update.
+  state.average_weight = settings.updates == 0 ? 1 : 1 - settings.averageDecay;
   state.clip_scale = unknown;
   state.hold = unknown;
   return state;
@@ -343,6 +345,12 @@ StepResult runStep(ppopt_rank &rank, const StepSettings &settings,
   if (options.checkPredicted && result.skipped.empty())
     checkPredicted(rank, result, executor.stepNumber());
   return result;
+}
+
+void exchangeAverages(ppopt_rank &rank, const ExecutorOptions &options) {
+  const StepSettings settings;
+  Executor(rank, settings, options).run(rank.places.averageActions);
+  rank.communicator->synchronize(/*isGraph=*/false);
 }
 
 void finishSteps(ppopt_rank &rank) {

@@ -36,10 +36,11 @@ struct StepSettings {
   double weightDecay = 0;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
   double momentum = 0;
-  double clip = 0;     ///< largest global gradient norm; 0: no clipping
-  int64_t seed = 0;    ///< of dropout
-  int64_t updates = 0; ///< optimizer steps finished before this one
-  int64_t step = 0;    ///< from 0, in training; for messages and traces
+  double averageDecay = 0; ///< of the average of the parameters, per update
+  double clip = 0;         ///< largest global gradient norm; 0: no clipping
+  int64_t seed = 0;        ///< of dropout
+  int64_t updates = 0;     ///< optimizer steps finished before this one
+  int64_t step = 0;        ///< from 0, in training; for messages and traces
 };
 
 /// Returns the step state as the host writes it: what a step decides is NaN.
@@ -115,6 +116,10 @@ struct EvalResult {
 /// prediction.
 StepResult runStep(ppopt_rank &rank, const StepSettings &settings,
                    const ExecutorOptions &options);
+
+/// Exchanges the parameters with their averages, if the program has some.
+/// Called by all ranks, between steps: before an evaluation and after it.
+void exchangeAverages(ppopt_rank &rank, const ExecutorOptions &options);
 
 /// Waits for the operations that steps have left in flight, so that the host
 /// may read and write the parameters. Called by all ranks, between steps, and

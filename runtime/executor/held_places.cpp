@@ -80,6 +80,7 @@ HeldPlaces::HeldPlaces(const Program &program, int64_t rank,
       local(resolveLocal(program, rank)),
       actions(local ? local->actions : own.actions),
       evalActions(local ? local->evalActions : own.evalActions),
+      averageActions(local ? local->averageActions : own.averageActions),
       inputs(findInputs(memory)), parameters(findParameters(memory)),
       program(program), rank(rank) {}
 

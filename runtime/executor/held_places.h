@@ -61,11 +61,14 @@ public:
   const Place &own; ///< the rank's place; 0 if it holds all
   /// Set if the launch is local: has `actions`.
   const std::optional<schema::LocalActions> local;
-  const std::vector<Action> &actions, &evalActions;
+  const std::vector<Action> &actions, &evalActions, &averageActions;
   // The program's tensors in this memory.
   const std::vector<Buffer> inputs;
   const std::vector<ParameterBuffer> parameters;
 
+  schema::ActionLists lists() const {
+    return {&actions, &evalActions, &averageActions};
+  }
   /// Returns the memory of a place that this rank holds.
   PlaceMemory &memoryOf(int64_t place) const { return *memory[place]; }
   device::DevicePointer at(const PlaceAddress &at) const {

@@ -27,7 +27,7 @@ void runMatmulsOnce(ppopt_rank &rank) {
   if (!library)
     return;
   std::set<MatmulUse> done;
-  for (const auto *actions : {&rank.places.actions, &rank.places.evalActions})
+  for (const auto *actions : rank.places.lists())
     for (const MatmulCall &call : rank.calls.listMatmuls(*actions))
       if (library->computes(call.matmul) &&
           done.insert({call.matmul, library->alignmentOf(call.matmul, call.a,

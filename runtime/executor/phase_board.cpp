@@ -32,6 +32,7 @@ Phase phaseOf(TaskKind kind) {
   case TaskKind::norm:
   case TaskKind::decide:
   case TaskKind::update:
+  case TaskKind::average:
     return Phase::update;
   }
   return Phase::update;

@@ -92,7 +92,7 @@ int define(const Action &action, const PlaceMemory &memory,
 /// program gives them.
 void defineOperations(const Program &program, const HeldPlaces &places,
                       Communicator &communicator) {
-  for (const auto *list : {&places.actions, &places.evalActions})
+  for (const auto *list : places.lists())
     for (const Action &action : *list) {
       if (action.kind != ActionKind::start)
         continue;
@@ -182,6 +182,7 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
   } catch (const std::invalid_argument &error) {
     throw Error("program: {}", error.what());
   }
+  // An exchange of averages has no transfers.
   communicator->open(std::max(mostTransfersInFlight(places.actions),
                               mostTransfersInFlight(places.evalActions)));
 }

@@ -14,7 +14,7 @@ namespace ppopt::runtime {
 TaskCalls::TaskCalls(ppopt_rank &rank, const ppopt_task_fn *tasks)
     : rank(rank), tasks(tasks) {
   size_t most = 0;
-  for (const auto *list : {&rank.places.actions, &rank.places.evalActions})
+  for (const auto *list : rank.places.lists())
     for (const Action &action : *list)
       most = std::max(most, action.arguments.size());
   arguments.resize(most);

@@ -303,6 +303,7 @@ static const char *letterOf(TaskKind kind) {
   case TaskKind::decide:
   case TaskKind::update:
   case TaskKind::evaluation:
+  case TaskKind::average:
     return nullptr;
   }
   return nullptr;

@@ -68,7 +68,8 @@ struct Options {
   double weightDecay = 0;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
   double momentum = 0;
-  double clip = 0; ///< 0: off
+  std::optional<double> averageDecay; ///< none: the program has no averages
+  double clip = 0;                    ///< 0: off
   int64_t seed = 0;
   int64_t skipNonFiniteSteps = 0; ///< limit in a row; 0: the first ends the run
 

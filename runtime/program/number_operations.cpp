@@ -70,16 +70,19 @@ void expectNone(const Starts &left, const Path &path) {
         fmt::format("starts {} and never waits for it", left.begin()->first));
 }
 
-/// Numbers the operations of both lists of a place, or of the local launch.
+/// Numbers the operations of all lists of a place, or of the local launch.
 /// Returns how many there are.
-int64_t numberBoth(std::vector<Action> &actions,
-                   std::vector<Action> &evalActions, const Path &path) {
-  Path list = path["actions"], evalList = path["eval_actions"];
+template <typename Lists> int64_t numberLists(Lists &lists, const Path &path) {
+  Path list = path["actions"];
   int64_t next = 0;
-  Starts left = numberList(actions, next, list);
-  expectNone(numberList(evalActions, next, evalList), evalList);
-  expectNone(numberCarried(actions, left, list), list);
-  numberCarried(evalActions, left, evalList);
+  Starts left = numberList(lists.actions, next, list);
+  auto numberOther = [&](std::vector<Action> &actions, const Path &other) {
+    expectNone(numberList(actions, next, other), other);
+    numberCarried(actions, left, other);
+  };
+  numberOther(lists.evalActions, path["eval_actions"]);
+  numberOther(lists.averageActions, path["average_actions"]);
+  expectNone(numberCarried(lists.actions, left, list), list);
   return next;
 }
 
@@ -89,13 +92,11 @@ void numberOperations(Program &program, const Path &root) {
   std::vector<int64_t> next;
   Path places = root["places"];
   for (size_t i = 0; i < program.places.size(); ++i)
-    next.push_back(numberBoth(program.places[i].actions,
-                              program.places[i].evalActions, places[i]));
+    next.push_back(numberLists(program.places[i], places[i]));
   for (TaskCollective &collective : program.collectives)
     collective.operation = next[program.tasks[collective.task].place]++;
   if (program.local)
-    numberBoth(program.local->actions, program.local->evalActions,
-               root["local"]);
+    numberLists(*program.local, root["local"]);
 }
 
 } // namespace ppopt::runtime

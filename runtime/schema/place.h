@@ -6,6 +6,7 @@
 #include "ppopt/runtime.h"
 #include "schema/action.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -312,6 +313,13 @@ struct Predicted {
   }
 };
 
+/// The lists of actions of a place, or of the local launch.
+using ActionLists = std::array<const std::vector<Action> *, 3>;
+
+inline constexpr const char *averageMeaning =
+    "with `ema`: exchange the parameters with their averages; before an "
+    "evaluation, and after it";
+
 /// A coordinate on the axis of places: the layout of its arena, and the actions
 /// of its ranks.
 struct Place {
@@ -327,10 +335,13 @@ struct Place {
   std::vector<PlaceOutput> outputs; ///< those that the place makes
   std::vector<PlaceInput> inputs;
   std::vector<PlaceParameter> parameters;
-  std::vector<Action> actions, evalActions;
+  std::vector<Action> actions, evalActions, averageActions;
   std::optional<Owned> owned; ///< with `sync` stale or async
   Predicted predicted; ///< for the rank with coordinate 0 on all other axes
 
+  ActionLists lists() const {
+    return {&actions, &evalActions, &averageActions};
+  }
   /// Returns null if the place does not hold the parameter.
   const PlaceParameter *find(int64_t parameter) const;
 
@@ -379,6 +390,7 @@ struct Place {
       "an evaluation, in parts: prologues and the sums that they add to; "
       "forwards, the `loss` task after the forward of its stage; the "
       "all-reduces of the loss and of metrics");
+    f.optional("average_actions", self.averageActions, averageMeaning);
     f.optional("owned", self.owned,
                "with `sync` stale or async: what each of its ranks owns. "
                "Updates are no part of `actions`: an owner makes them as "
@@ -392,11 +404,12 @@ struct Place {
 /// The actions of one rank that holds all places.
 struct LocalActions {
   static constexpr const char *title = "Local actions";
-  std::vector<Action> actions, evalActions;
+  std::vector<Action> actions, evalActions, averageActions;
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("actions", self.actions, "a step, in order");
     f("eval_actions", self.evalActions, "an evaluation, in parts");
+    f.optional("average_actions", self.averageActions, averageMeaning);
   }
 };
 

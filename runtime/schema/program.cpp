@@ -219,7 +219,7 @@ const Place &Program::placeOf(int64_t rank) const {
 int64_t Program::unusedChannel() const {
   int64_t unused = 0;
   for (const Place &place : places)
-    for (const auto *actions : {&place.actions, &place.evalActions})
+    for (const auto *actions : place.lists())
       for (const Action &action : *actions)
         if (action.kind == ActionKind::start)
           unused = std::max(unused, action.channel + 1);

@@ -26,13 +26,14 @@ enum class TaskKind {
   norm,
   decide,
   update,
-  evaluation
+  evaluation,
+  average
 };
 template <> struct Words<TaskKind> {
   static constexpr const char *words[] = {
-      "prologue",       "forward",         "loss",      "backward",
-      "backward_input", "backward_weight", "collect",   "norm",
-      "decide",         "update",          "evaluation"};
+      "prologue",       "forward",         "loss",       "backward",
+      "backward_input", "backward_weight", "collect",    "norm",
+      "decide",         "update",          "evaluation", "average"};
 };
 
 template <> struct Words<geometry::Collective> {

@@ -83,6 +83,34 @@ pp.task update stage 0 @update(%p: tensor<32xf32> {pp.role = #pp.role<param_rang
 
 // -----
 
+// Arguments that are returned in place of each other are read before one of them is overwritten: by one kernel. What goes elsewhere is copied first.
+// CHECK-LABEL: pp.task average stage 0 @exchange
+// CHECK-NEXT: %[[C:.*]] = pp.launch @copy_1x32 ins(%arg2 : {{.*}}) outs() {inplace = array<i64: -1>}
+// CHECK-NEXT: %[[E:.*]]:3 = pp.launch @exchange_1x32 ins(%arg0, %arg1, %arg2 : {{.*}}) outs() {inplace = array<i64: 0, 1, 2>}
+// CHECK-NEXT: pp.return %[[E]]#0, %[[E]]#1, %[[E]]#2, %[[C]]
+// CHECK: pp.kernel @exchange_1x32(%[[A:.*]]: tensor<32xf32>, %[[B:.*]]: tensor<32xf32>, %[[D:.*]]: tensor<32xf32>)
+// CHECK-NEXT: pp.return %[[B]], %[[D]], %[[A]]
+pp.task average stage 0 @exchange(%p: tensor<32xf32> {pp.role = #pp.role<param_range, "p">}, %q: tensor<32xf32> {pp.role = #pp.role<state_range, "p", "m">},
+    %r: tensor<32xf32> {pp.role = #pp.role<state_range, "p", "ema">})
+    -> (tensor<32xf32> {pp.role = #pp.role<param_range, "p">}, tensor<32xf32> {pp.role = #pp.role<state_range, "p", "m">},
+        tensor<32xf32> {pp.role = #pp.role<state_range, "p", "ema">}, tensor<32xf32>) {
+  pp.return %q, %r, %p, %r : tensor<32xf32>, tensor<32xf32>, tensor<32xf32>, tensor<32xf32>
+}
+
+// -----
+
+// Where only one of two is overwritten, a kernel that reads both is as good.
+// CHECK-LABEL: pp.task average stage 0 @shift
+// CHECK-NEXT: %[[E:.*]]:2 = pp.launch @exchange_1x8 ins(%arg0, %arg1, %arg2 : {{.*}}) outs() {inplace = array<i64: 0, 1>}
+// CHECK-NEXT: pp.return %[[E]]#0, %[[E]]#1
+pp.task average stage 0 @shift(%p: tensor<8xf32> {pp.role = #pp.role<param_range, "p">}, %q: tensor<8xf32> {pp.role = #pp.role<state_range, "p", "ema">},
+    %r: tensor<8xf32> {pp.role = #pp.role<grad_range, "p">})
+    -> (tensor<8xf32> {pp.role = #pp.role<param_range, "p">}, tensor<8xf32> {pp.role = #pp.role<state_range, "p", "ema">}) {
+  pp.return %q, %r : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
 // A long sum is one of 64 partial sums, whatever the threads; its element ops stay in the kernel of the partial sums.
 // CHECK-LABEL: pp.task norm stage 0 @norm
 // CHECK-NEXT: %[[V:.*]] = pp.reshape %arg0 : tensor<65536xf32> to tensor<64x1024xf32>

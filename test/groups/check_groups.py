@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Parameters that are frozen, or trained at another rate or with another decay, are what PyTorch's parameter groups make of them
-(Inputs/torch_groups.json; make_torch_groups.py wrote it), under every plan; with --zero 3 a rank has a part of what is frozen."""
+(Inputs/torch_groups.json; make_torch_groups.py wrote it), under every plan; with --zero 3 a rank has a part of what is frozen. So are averages of
+the parameters (--ema): evaluated and exported, they are PyTorch's."""
 import json
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -11,7 +13,8 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), HERE]
 from support import safetensors_io  # noqa: E402
-from support.executable import checked, compile_model, expect_close, run  # noqa: E402
+from support.checkpoints import step_folder, tensors_of  # noqa: E402
+from support.executable import checked, compile_model, environment, expect_close, run  # noqa: E402
 from support.results import Harness, Skip  # noqa: E402
 
 import subjects  # noqa: E402
@@ -32,27 +35,40 @@ class Checks:
         with open(os.path.join(HERE, "Inputs", "torch_groups.json"), encoding="utf8") as file:
             self.torch = json.load(file)
 
-    def compile(self, subject, name, flags=()):
+    def compile(self, subject, name, flags=(), generates=False, edit=lambda text: text):
+        """`edit`: of the model's text."""
         path = os.path.join(self.directory, "".join(c if c.isalnum() else "-" for c in name))
         checked([self.ppopt, "model", "gpt", *subject.model_flags(), "-o", path + ".mlir"])
-        return compile_model(self.ppopt, path + ".mlir", path, ["--threads", "1", *subject.flags(), *flags])
+        with open(path + ".mlir", encoding="utf8") as file:
+            text = edit(file.read())
+        with open(path + ".mlir", "w", encoding="utf8") as file:
+            file.write(text)
+        return compile_model(self.ppopt, path + ".mlir", path, ["--threads", "1", *subject.flags(), *flags], generates=generates)
 
-    def train(self, subject, executable, launch="threads"):
-        return run(executable, subject.run_flags(), init=subject.parameters(), inputs=subjects.batches(), steps=subjects.STEPS, launch=launch)
+    def train(self, subject, executable, launch="threads", flags=()):
+        flags = [*subject.run_flags(), *flags]
+        if subject.ema is not None:
+            rows = executable.path + ".evaluation.safetensors"
+            safetensors_io.write(rows, subjects.evaluation())
+            flags += ["--eval-inputs", rows, "--eval-every", "1"]
+        return run(executable, flags, init=subject.parameters(), inputs=subjects.batches(), steps=subjects.STEPS, launch=launch)
 
     def compare(self, subject, expected, result):
         steps = [record for record in result.records if record["event"] == "step"]
         expect_close("losses", result.losses, np.array(expected["losses"]), TOLERANCE)
         expect_close("norms", np.array([step["norm"] for step in steps]), np.array(expected["norms"]), TOLERANCE)
+        if subject.ema is not None:
+            losses = [record["loss"] for record in result.all_records if record["event"] == "eval"]
+            expect_close("losses of averages", np.array(losses), np.array(expected["evaluations"]), TOLERANCE)
         for name, before in subject.parameters().items():
             ours = result.parameters[name]
             if name in expected["parameters"]:
-                self.compare_parameter(name, ours, expected)
+                self.compare_parameter(name, ours, expected, "parameters" if subject.ema is None else "averages")
             else:
                 assert ours.tobytes() == before.tobytes(), f"{name} is frozen, and has changed"
 
-    def compare_parameter(self, name, ours, expected):
-        expect_close(name, subjects.project(name, ours), np.array(expected["parameters"][name]), TOLERANCE, least_scale=1.0)
+    def compare_parameter(self, name, ours, expected, of="parameters"):
+        expect_close(name, subjects.project(name, ours), np.array(expected[of][name]), TOLERANCE, least_scale=1.0)
 
     def plan(self, kind, plan):
         subject = subjects.SUBJECTS[kind]
@@ -90,6 +106,114 @@ class Checks:
         resumed = safetensors_io.read(out)
         for name in self.torch["lora"]["parameters"]:
             self.compare_parameter(name, resumed[name], self.torch["lora"])
+
+    def resume_averages(self, plan):
+        """A run that is stopped and resumed ends with the bits of one that was not, and its checkpoint has both parameters and averages."""
+        subject = subjects.SUBJECTS["averaged"]
+        executable = self.compile(subject, f"averaged {plan}", PLANS[plan])
+        at = lambda name: os.path.join(self.directory, f"averages {plan} {name}")
+        safetensors_io.write(at("inputs"), subjects.batches())
+        safetensors_io.write(at("evaluation"), subjects.evaluation())
+        safetensors_io.write(at("init"), subject.parameters())
+        common = [executable.path, *subject.run_flags(), "--inputs", at("inputs"), "--no-shuffle", "--eval-inputs", at("evaluation"), "--eval-every", "2"]
+        exported = {}
+        for name, stops in (("whole", ()), ("resumed", (1, 4))):
+            for steps in (*stops, subjects.STEPS):
+                flags = ["--checkpoint", at(name + " checkpoint"), "--export", at(name), "--steps", str(steps)]
+                checked([*common, *flags, *(["--resume"] if steps not in (*stops, subjects.STEPS)[:1] else ["--init", at("init")])])
+            exported[name] = safetensors_io.read(at(name))
+            saved = [tensors_of(step_folder(at(name + " checkpoint"), subjects.STEPS), part) for part in ("parameters", "optimizer")]
+            for parameter in self.torch["averaged"]["parameters"]:
+                self.compare_parameter(parameter, saved[0][parameter], self.torch["averaged"])
+                assert saved[1][f"ema/{parameter}"].tobytes() == exported[name][parameter].tobytes(), parameter
+        for parameter, array in exported["whole"].items():
+            assert array.tobytes() == exported["resumed"][parameter].tobytes(), parameter
+
+    def start(self):
+        """--init-averages takes the averages of a checkpoint, and what has none as it is; evaluated, they are what the run evaluated."""
+        subject = subjects.SUBJECTS["averaged"]
+        executable = self.compile(subject, "averaged zero 3", PLANS["zero 3"])
+        at = lambda name: os.path.join(self.directory, f"averages start {name}")
+        for name, values in (("inputs", subjects.batches()), ("evaluation", subjects.evaluation()), ("init", subject.parameters())):
+            safetensors_io.write(at(name), values)
+        evaluate = ["--eval-inputs", at("evaluation")]
+        checked([executable.path, *subject.run_flags(), "--inputs", at("inputs"), "--no-shuffle", "--init", at("init"), "--steps", "3", "--checkpoint", at("saved"),
+                 "--log", at("log"), "--export", at("averages"), *evaluate])
+        begin = [executable.path, "--steps", "0", "--init", step_folder(at("saved"), 3)]
+        checked([*begin, "--init-averages", *evaluate, "--log", at("again"), "--export", at("exported")])
+        checked([*begin, "--export", at("trained")])
+        exported, averages, trained = (safetensors_io.read(at(name)) for name in ("exported", "averages", "trained"))
+        for name, array in averages.items():
+            assert array.tobytes() == exported[name].tobytes(), name
+            is_moved = not name.startswith(("ln_f.", "wte", "h.0.")) and not name.endswith("ln_2.bias")  # the others are frozen, or have the rate 0
+            assert (array.tobytes() != trained[name].tobytes()) == is_moved, name
+        losses = []
+        for log in ("log", "again"):
+            with open(at(log), encoding="utf8") as file:
+                losses.append([record["loss"] for record in map(json.loads, file) if record["event"] == "eval"])
+        assert losses[0] == losses[1] and len(losses[0]) == 1, losses
+
+    def refuse(self):
+        """What a flag can't do is refused by its name."""
+        subject = subjects.SUBJECTS["adamw"]
+        executable = self.compile(subject, "averages refused", [])
+        plain = os.path.join(self.directory, "averages refused init")
+        saved = os.path.join(self.directory, "averages refused saved")
+        inputs = os.path.join(self.directory, "averages refused inputs")
+        safetensors_io.write(plain, subject.parameters())
+        safetensors_io.write(inputs, subjects.batches())
+        checked([executable.path, "--inputs", inputs, "--init", plain, "--steps", "1", "--checkpoint", saved])
+        zero = [executable.path, "--steps", "0"]
+        for flags, message in ((["--ema", "0.5"], "--ema: this executable keeps no average of its parameters (compile with --ema)"),
+                               (["--init", plain, "--init-averages"], "is no checkpoint, which alone has averages"),
+                               (["--init", step_folder(saved, 1), "--init-averages"], "has no averages: its run's executable was compiled without --ema"),
+                               (["--init-averages"], "--init-averages: needs --init FILE")):
+            done = subprocess.run([*zero, *flags], capture_output=True, text=True, env=environment())
+            assert done.returncode and message in done.stderr, (flags, done.stderr)
+        model = os.path.join(self.directory, "averages-refused.mlir")
+        done = subprocess.run([self.ppopt, "compile", model, "--mesh", "dp=2", "--sync", "async", "--ema", "-o", plain], capture_output=True, text=True)
+        assert done.returncode and "--ema goes with --sync step, not async" in done.stderr, done.stderr
+
+    def skip(self):
+        """A step that updates nothing is not in the average: not even the first, before which there is none."""
+        subject = subjects.SUBJECTS["averaged sgd"]
+        ignored = lambda text: text.replace("%targets : !logits", "%targets {ignore_index = -1 : i64} : !logits")
+        executable = self.compile(subject, "averages skipped", PLANS["zero 1"], edit=ignored)
+        bad, good = subjects.batches(), subjects.batches()
+        figures = {}
+        for name, rows in (("bad", bad), ("good", good)):
+            # The first step has no target that counts.
+            if name == "bad":
+                nothing = np.full((subjects.BATCH, subjects.LENGTH), -1, np.int32)
+                first, rest = slice(0, subjects.BATCH), slice(subjects.BATCH, None)
+                rows = {"tokens": np.concatenate([rows["tokens"][first]] * 2 + [rows["tokens"][rest]]),
+                        "targets": np.concatenate([nothing, rows["targets"]])}
+            steps = len(rows["tokens"]) // subjects.BATCH
+            evaluation = executable.path + ".evaluation.safetensors"
+            safetensors_io.write(evaluation, subjects.evaluation())
+            figures[name] = run(executable, [*subject.run_flags(), "--eval-inputs", evaluation, "--eval-every", "1"], init=subject.parameters(), inputs=rows,
+                                steps=steps, name=name)
+        losses = {name: [r["loss"] for r in result.all_records if r["event"] == "eval"] for name, result in figures.items()}
+        assert losses["bad"][1:] == losses["good"], losses
+        before = run(executable, ["--eval-inputs", evaluation, *subject.run_flags()], init=subject.parameters(), inputs=good, steps=0, name="before")
+        assert losses["bad"][0] == next(r["loss"] for r in before.all_records if r["event"] == "eval"), losses
+        for name, array in figures["good"].parameters.items():
+            assert array.tobytes() == figures["bad"].parameters[name].tobytes(), name
+
+    def generate(self):
+        """The text after training is that of the averages, which --init generates from too."""
+        subject = subjects.SUBJECTS["averaged"]
+        flags = [flag for flag in PLANS["zero 1"]]
+        executable = self.compile(subject, "averaged text", flags, generates=True)
+        text = ["--generate", "24", "--prompt", "\t", "--temperature", "0"]
+        averages = executable.path + ".averages.safetensors"
+        inputs = executable.path + ".inputs.safetensors"
+        init = executable.path + ".init.safetensors"
+        safetensors_io.write(inputs, subjects.batches())
+        safetensors_io.write(init, subject.parameters())
+        trained = checked([executable.path, *subject.run_flags(), "--inputs", inputs, "--no-shuffle", "--init", init, "--steps", "3", "--export", averages, *text])
+        alone = checked([executable.path, "--init", averages, *text])
+        assert trained.stdout.endswith(alone.stdout) and alone.stdout.strip(), (trained.stdout, alone.stdout)
 
     def merged(self, plan):
         """An export of the base with the adapters' product added, whichever way it lies; what is omitted is not there."""
@@ -157,8 +281,9 @@ class Checks:
         for kind in subjects.SUBJECTS:
             for what in ("losses", "norms"):
                 expect_close(what, np.array(live[kind][what]), np.array(self.torch[kind][what]), 1e-12)
-            arrays = [{name: np.array(values) for name, values in of[kind]["parameters"].items()} for of in (live, self.torch)]
-            expect_close(kind, *arrays, 1e-12, least_scale=1.0)
+            for what in ("parameters", "averages"):
+                arrays = [{name: np.array(values) for name, values in of[kind].get(what, {}).items()} for of in (live, self.torch)]
+                expect_close(kind, *arrays, 1e-12, least_scale=1.0)
 
 
 def main():
@@ -168,6 +293,11 @@ def main():
         cases = [(f"lora, {plan}", lambda plan=plan: checks.plan("lora", plan)) for plan in PLANS]
         cases += [(f"{kind}, {plan}", lambda kind=kind, plan=plan: checks.plan(kind, plan))
                   for kind in ("adamw", "adam", "sgd") for plan in ("one", "dp, pp", "zero 1", "zero 3, small buckets", "zero 3, pp")]
+        cases += [(f"averaged, {plan}", lambda plan=plan: checks.plan("averaged", plan)) for plan in PLANS]
+        cases += [(f"averaged sgd, {plan}", lambda plan=plan: checks.plan("averaged sgd", plan)) for plan in ("one", "zero 3, pp")]
+        cases += [(f"averages, resumed, {plan}", lambda plan=plan: checks.resume_averages(plan)) for plan in ("one", "zero 1", "zero 3, pp", "tied to an owner")]
+        cases += [("averages, a skipped step", checks.skip), ("averages, generated text", checks.generate), ("averages, a starting point", checks.start),
+                  ("averages, refused", checks.refuse)]
         cases += [(f"merged export, {plan}", lambda plan=plan: checks.merged(plan)) for plan in ("one", "dp, pp", "zero 3, small buckets", "zero 3, tp", "local")]
         cases += [("memory", checks.memory), ("resume", checks.resume), ("PyTorch, live", checks.live), ("peft, live", checks.peft)]
         harness.cases(cases)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes Inputs/torch_groups.json, or the file that is given: losses and norms of each step by PyTorch in f64, and what the trained parameters are then.
+"""Writes Inputs/torch_groups.json, or the file that is given: losses and norms of each step by PyTorch in f64, and what the trained parameters are then;
+of averages (torch.optim.swa_utils) the loss before and after each step, and what they are at the end.
 usage: make_torch_groups.py [FILE] (in a Python with torch)"""
 import json
 import pathlib
@@ -7,6 +8,7 @@ import sys
 
 import torch
 import torch.nn.functional as F
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
@@ -52,10 +54,37 @@ def optimizer_of(subject, values):
     return {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[subject.optimizer](groups)
 
 
+class Averages:
+    """The averages of the trained parameters over the steps, and the losses with them."""
+
+    def __init__(self, subject, values, trained):
+        self.values, self.names, self.parameters = values, list(trained), torch.nn.ParameterList(trained.values())
+        self.model = AveragedModel(self.parameters, multi_avg_fn=get_ema_multi_avg_fn(subject.ema))
+        self.data = [torch.from_numpy(rows) for rows in subjects.evaluation().values()]
+        self.losses = []
+        self.evaluate()
+
+    def named(self):
+        return dict(zip(self.names, self.model.module))
+
+    def update(self):
+        self.model.update_parameters(self.parameters)
+        self.evaluate()
+
+    def evaluate(self):
+        with torch.no_grad():
+            self.losses.append(float(loss_of({**self.values, **self.named()}, *self.data)))
+
+
+def projected(named):
+    return {name: subjects.project(name, value.detach().numpy()).tolist() for name, value in named.items()}
+
+
 def train(subject):
-    values = {name: torch.from_numpy(value) for name, value in subject.parameters().items()}
+    values = {name: torch.nn.Parameter(torch.from_numpy(value)) for name, value in subject.parameters().items()}
     optimizer = optimizer_of(subject, values)
     trained = {name: value for name, value in values.items() if value.requires_grad}
+    averages = Averages(subject, values, trained) if subject.ema is not None else None
     data = {name: torch.from_numpy(rows).split(subjects.BATCH) for name, rows in subjects.batches().items()}
     losses, norms = [], []
     for tokens, targets in zip(data["tokens"], data["targets"]):
@@ -68,7 +97,10 @@ def train(subject):
             value.grad *= min(1, subject.clip / norms[-1])
         optimizer.step()
         losses.append(float(loss.detach()))
-    return {"losses": losses, "norms": norms, "parameters": {name: subjects.project(name, value.detach().numpy()).tolist() for name, value in trained.items()}}
+        if averages:
+            averages.update()
+    figures = {"losses": losses, "norms": norms, "parameters": projected(trained)}
+    return figures | ({"averages": projected(averages.named()), "evaluations": averages.losses} if averages else {})
 
 
 def main():

@@ -1,4 +1,4 @@
-"""What check_groups trains and make_torch_groups.py trains by PyTorch: GPTs whose parameters are not all trained alike."""
+"""What check_groups trains and make_torch_groups.py trains by PyTorch: GPTs whose parameters are not all trained alike, or are averaged."""
 import fnmatch
 import zlib
 
@@ -12,17 +12,19 @@ RATES = {"lr": 0.01, "weight_decay": 0.1}
 
 
 class Subject:
-    """A GPT, the groups that flags make of its parameters, and an optimizer. `scales`: {glob: factor}."""
+    """A GPT, the groups that flags make of its parameters, and an optimizer. `rates`, `decays`: {glob: factor}. `ema`: the decay of the average
+    of the parameters, or None."""
 
-    def __init__(self, optimizer, lora=False, freeze=(), rates=(), decays=(), clip=0.4):
+    def __init__(self, optimizer, lora=False, freeze=(), rates=(), decays=(), clip=0.4, ema=None):
         self.optimizer, self.lora, self.freeze, self.rates, self.decays, self.clip = optimizer, lora, freeze, dict(rates), dict(decays), clip
+        self.ema = ema
 
     def model_flags(self):
         return GPT_FLAGS + (["--lora-rank", str(RANK), "--lora-alpha", repr(ALPHA)] if self.lora else [])
 
     def flags(self):
         """Of ppopt compile."""
-        flags = ["--optimizer", self.optimizer]
+        flags = ["--optimizer", self.optimizer, *(["--ema"] if self.ema is not None else [])]
         if self.freeze:
             flags += ["--freeze", "; ".join(self.freeze)]
         for flag, factors in (("--lr-scale", self.rates), ("--decay", self.decays)):
@@ -32,7 +34,7 @@ class Subject:
 
     def run_flags(self):
         return ["--lr", repr(RATES["lr"]), "--weight-decay", repr(RATES["weight_decay"]), "--clip", repr(self.clip),
-                *(["--momentum", "0.9"] if self.optimizer == "sgd" else [])]
+                *(["--momentum", "0.9"] if self.optimizer == "sgd" else []), *(["--ema", repr(self.ema)] if self.ema is not None else [])]
 
     def shapes(self):
         c = WIDTH
@@ -62,11 +64,21 @@ def project(name, values):
     return np.random.default_rng(zlib.crc32(name.encode()) + 1).normal(size=(3, values.size)) @ values.reshape(-1)
 
 
-def batches():
-    """The tokens and targets of all steps, row after row."""
-    window = np.random.default_rng(7).integers(0, VOCABULARY, (STEPS * BATCH, LENGTH + 1), dtype=np.int32)
+def samples(rows, seed):
+    window = np.random.default_rng(seed).integers(0, VOCABULARY, (rows, LENGTH + 1), dtype=np.int32)
     return {"tokens": window[:, :-1].copy(), "targets": window[:, 1:].copy()}
 
 
+def batches():
+    """The tokens and targets of all steps, row after row."""
+    return samples(STEPS * BATCH, 7)
+
+
+def evaluation():
+    """Those that averages are evaluated on, before the first step and after each, a batch and a half."""
+    return samples(BATCH + BATCH // 2, 8)
+
+
 GROUPS = {"freeze": ["wte", "h.0.*", "*.ln_2.bias"], "rates": {"h.1.mlp.*": 0.1, "wpe": 3, "ln_f.*": 0}, "decays": {"*.bias": 0.5, "h.1.*.proj.weight": 0, "wpe": 2}}
-SUBJECTS = {"lora": Subject("adamw", lora=True, clip=0.1), "adamw": Subject("adamw", **GROUPS), "adam": Subject("adam", **GROUPS), "sgd": Subject("sgd", **GROUPS)}
+SUBJECTS = {"lora": Subject("adamw", lora=True, clip=0.1), "adamw": Subject("adamw", **GROUPS), "adam": Subject("adam", **GROUPS), "sgd": Subject("sgd", **GROUPS),
+            "averaged": Subject("adamw", **GROUPS, ema=0.7), "averaged sgd": Subject("sgd", ema=0.4)}

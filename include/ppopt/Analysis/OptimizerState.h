@@ -7,9 +7,17 @@
 
 namespace mlir::pp {
 
-/// Returns the names of an optimizer's states, each as large as the parameters:
-/// m and v for adam and adamw, momentum for sgd.
-SmallVector<StringRef> getOptimizerStates(Optimizer optimizer);
+/// The average of the parameters over the updates, with --ema.
+inline constexpr StringLiteral kAverageState = "ema";
+
+/// Returns the names of the states of a plan's optimizer, each as large as the
+/// parameters: m and v for adam and adamw, momentum for sgd; kAverageState.
+SmallVector<StringRef> getOptimizerStates(PlanOp plan);
+
+/// Returns whether tasks of the kind write the parameters of buckets.
+inline bool updatesBuckets(TaskKind kind) {
+  return kind == TaskKind::Update || kind == TaskKind::Average;
+}
 
 /// Returns the element type of a bucket's gradients, which are sums over
 /// microbatches and ranks: f32 if the parameters are bf16.

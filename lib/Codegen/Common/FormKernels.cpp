@@ -49,7 +49,9 @@ private:
   LogicalResult checkJoins();
   void place(Value value);
   void placeAlone(const Cluster &cluster);
-  void copyWhatIsNotWritten();
+  LogicalResult copyWhatIsNotWritten();
+  LogicalResult copy(ArrayRef<OpOperand *> uses,
+                     function_ref<Value(OpOperand *)> getTied);
 
   TaskOp task;
   TaskFusion fusion;
@@ -96,7 +98,7 @@ void TaskRewriter::placeAlone(const Cluster &cluster) {
 /// Copies a returned value that no op writes to its destination: an argument, a
 /// second use of a result, or a value that is tied to an argument that is read
 /// elsewhere.
-void TaskRewriter::copyWhatIsNotWritten() {
+LogicalResult TaskRewriter::copyWhatIsNotWritten() {
   /// Returns whether the op overwrites `argument` with its result, directly or
   /// not.
   auto isWrittenOver = [](Value value, Value argument) {
@@ -133,16 +135,60 @@ void TaskRewriter::copyWhatIsNotWritten() {
            std::make_pair(!getTied(b), b->getOperandNumber());
   });
   DenseSet<Value> taken;
+  SmallVector<OpOperand *> copied;
   for (OpOperand *use : uses) {
     Value value = use->get(), base = skipReshapes(value), tied = getTied(use);
     bool isWritten = base.getDefiningOp() && taken.insert(base).second;
     if (tied && isWritten)
       isWritten = tied.use_empty() || isWrittenOver(base, tied);
-    if (isWritten || value == tied)
-      continue;
-    place(value);
-    use->set(outliner.outlineCopy(value, builder).getResult(0));
+    if (!isWritten && value != tied)
+      copied.push_back(use);
   }
+  return copy(copied, getTied);
+}
+
+/// Copies returned values, each to its own memory or over the argument that its
+/// result is tied to. Copies of which one overwrites what another reads are
+/// done by one kernel, which reads an element of all of them before it writes
+/// one.
+LogicalResult TaskRewriter::copy(ArrayRef<OpOperand *> uses,
+                                 function_ref<Value(OpOperand *)> getTied) {
+  auto copyAlone = [&](OpOperand *use) {
+    place(use->get());
+    use->set(outliner.outlineCopy(use->get(), builder).getResult(0));
+  };
+  SmallVector<OpOperand *> tied, exchanged;
+  for (OpOperand *use : uses)
+    if (getTied(use))
+      tied.push_back(use);
+    else
+      copyAlone(use); // before something is overwritten
+  DenseSet<Value> read, written;
+  for (OpOperand *use : tied) {
+    read.insert(skipReshapes(use->get()));
+    written.insert(getTied(use));
+  }
+  for (OpOperand *use : tied)
+    if (written.contains(skipReshapes(use->get())) ||
+        read.contains(getTied(use)))
+      exchanged.push_back(use);
+    else
+      copyAlone(use);
+  if (exchanged.empty())
+    return success();
+  SmallVector<Value> over, values;
+  for (OpOperand *use : exchanged) {
+    over.push_back(getTied(use));
+    values.push_back(use->get());
+    if (over.back().getType() != over.front().getType() ||
+        values.back().getType() != over.front().getType())
+      return task.emitOpError("returns arguments of several shapes in place of "
+                              "each other");
+  }
+  LaunchOp launch = outliner.outlineExchange(over, values, builder);
+  for (auto [use, result] : llvm::zip(exchanged, launch.getResults()))
+    use->set(result);
+  return success();
 }
 
 LogicalResult TaskRewriter::rewrite() {
@@ -160,7 +206,8 @@ LogicalResult TaskRewriter::rewrite() {
   }
   for (Value value : ret->getOperands())
     place(value);
-  copyWhatIsNotWritten();
+  if (failed(copyWhatIsNotWritten()))
+    return failure();
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(task.getBody().front())))
     if (op.use_empty() && !isa<ReturnOp, LaunchOp>(op))

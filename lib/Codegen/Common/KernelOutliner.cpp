@@ -337,6 +337,35 @@ LaunchOp KernelOutliner::outlineCopy(Value value, OpBuilder &builder) {
   return launchAlone(kernel, nameOf("copy", type), value, builder);
 }
 
+LaunchOp KernelOutliner::outlineExchange(ArrayRef<Value> over,
+                                         ArrayRef<Value> values,
+                                         OpBuilder &builder) {
+  OpBuilder inKernel(builder.getContext());
+  Location loc = over.front().getLoc();
+  SmallVector<Value> inputs(over);
+  SmallVector<unsigned> numbers;
+  for (Value value : values) {
+    auto *known = llvm::find(inputs, value);
+    numbers.push_back(known - inputs.begin());
+    if (known == inputs.end())
+      inputs.push_back(value);
+  }
+  auto types = TypeRange(ValueRange(inputs));
+  auto kernel = KernelOp::create(
+      inKernel, loc, "kernel",
+      builder.getFunctionType(types, TypeRange(ValueRange(values))));
+  Block *body = inKernel.createBlock(&kernel.getBody(), {}, types,
+                                     SmallVector<Location>(inputs.size(), loc));
+  auto results = llvm::map_to_vector(numbers, [&](unsigned number) -> Value {
+    return body->getArgument(number);
+  });
+  ReturnOp::create(inKernel, loc, results);
+  setForm(kernel, KernelForm::Rows);
+  auto inplace = llvm::to_vector(llvm::seq<int64_t>(0, over.size()));
+  return launch(kernel, nameOf("exchange", over.front().getType()), loc, inputs,
+                inplace, builder);
+}
+
 LaunchOp KernelOutliner::outlineZeros(Location loc, RankedTensorType type,
                                       OpBuilder &builder) {
   OpBuilder inKernel(builder.getContext());

@@ -28,6 +28,10 @@ public:
                    OpBuilder &builder);
   /// Creates the launch of a kernel that copies `value`.
   LaunchOp outlineCopy(Value value, OpBuilder &builder);
+  /// Creates the launch of a kernel that writes each of `values` over one of
+  /// the different values `over`, after it has read all of them at that index.
+  LaunchOp outlineExchange(ArrayRef<Value> over, ArrayRef<Value> values,
+                           OpBuilder &builder);
   /// Creates the launch of a kernel that writes zeros of a type.
   LaunchOp outlineZeros(Location loc, RankedTensorType type,
                         OpBuilder &builder);

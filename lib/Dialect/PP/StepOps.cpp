@@ -161,5 +161,8 @@ LogicalResult StepOp::verifyRegions() {
   for (Region *region : {&getBegin(), &getEvaluation()})
     if (failed(evaluation.add(*region)))
       return failure();
+  for (Operation &op : getAverage().getOps())
+    if (!isa<CallOp>(op))
+      return op.emitOpError("is no exchange with averages: a task is");
   return success();
 }

@@ -94,7 +94,8 @@ void buildStep(TaskOp task, OpBuilder &builder) {
 
 void buildSchedule(TaskOp task, OpBuilder &builder) {
   auto schedule = ScheduleOp::create(builder, task.getLoc(), kOnlyPlace,
-                                     /*evaluation=*/true, ArrayRef<int64_t>{},
+                                     /*evaluation=*/true, /*average=*/false,
+                                     ArrayRef<int64_t>{},
                                      /*slot_places=*/DenseI64ArrayAttr());
   builder.createBlock(&schedule.getBody());
   RunOp::create(builder, task.getLoc(), TypeRange(),

@@ -459,8 +459,12 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
       buildDecideTask(*plan, place, *loss, counts, layout, builder);
       for (BucketOp bucket : updated)
         buildUpdateTask(*plan, place, bucket, builder);
+      for (BucketOp bucket : updated)
+        buildAverageTask(*plan, place, bucket, builder);
     }
     callEnd(step);
+    if (plan->getEma())
+      callAll(TaskKind::Average, step.getAverage());
   }
 
 private:
@@ -468,6 +472,7 @@ private:
                     SmallVectorImpl<TaskOperand> &counts);
   void lend(BucketOp bucket, StepOp step, OpBuilder &builder);
   void callEnd(StepOp step);
+  void callAll(TaskKind kind, Region &region);
   LogicalResult checkChunks(BucketOp bucket, PlanOp plan);
 
   int64_t nextCopy = 0;
@@ -516,16 +521,20 @@ void FormBuckets::lend(BucketOp bucket, StepOp step, OpBuilder &builder) {
 /// Calls what a step ends with: all tasks of one kind before those of the next.
 void FormBuckets::callEnd(StepOp step) {
   auto builder = OpBuilder::atBlockEnd(getBlock(step.getEnd()));
-  auto call = [&](TaskOp task, ValueRange operands) {
-    CallOp::create(builder, task.getLoc(), TypeRange(), task.getSymName(),
-                   operands);
-  };
   for (auto &[task, back] : collects)
-    call(task, back);
+    CallOp::create(builder, task.getLoc(), TypeRange(), task.getSymName(),
+                   back);
   for (TaskKind kind : {TaskKind::Norm, TaskKind::Decide, TaskKind::Update})
-    for (auto task : getOperation().getOps<TaskOp>())
-      if (task.getKind() == kind)
-        call(task, {});
+    callAll(kind, step.getEnd());
+}
+
+/// Calls the tasks of a kind, which take no values.
+void FormBuckets::callAll(TaskKind kind, Region &region) {
+  auto builder = OpBuilder::atBlockEnd(getBlock(region));
+  for (auto task : getOperation().getOps<TaskOp>())
+    if (task.getKind() == kind)
+      CallOp::create(builder, task.getLoc(), TypeRange(), task.getSymName(),
+                     ValueRange());
 }
 
 /// Checks that a place has as many chunks of the bucket as of any other: the

@@ -1,7 +1,8 @@
 //===- OptimizerStep.cpp - The tasks of a place at the end of a step ------===//
 //
 // The formulas of PyTorch 2 (torch.optim.SGD, Adam, AdamW), with momentum
-// buffers that begin at zero and no dampening.
+// buffers that begin at zero and no dampening, and the exponential moving
+// average of torch.optim.swa_utils (AveragedModel, get_ema_multi_avg_fn).
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,6 +46,8 @@ public:
   void setState(StringRef name, Value value) {
     result(role(RoleKind::StateRange, name), value);
   }
+  /// Returns a value as the parameters' type has it.
+  Value stored(Value value) { return cast(cast(value, type), wide); }
   /// Returns a field of the step state, in f64.
   Value wideField(StringRef name) {
     return task.getArgument(
@@ -118,7 +121,17 @@ Value getGradient(StepBuilder &step, Value param, bool isDecoupled) {
   return gradient;
 }
 
-void buildSgd(StepBuilder &step, bool isNesterov) {
+/// Moves the average towards the new parameters. It begins at zero, and the
+/// first update has the weight 1: the average is then those of that update.
+void buildAverage(StepBuilder &step, Value param) {
+  Value average = step.state(kAverageState);
+  Value moved =
+      step.mul(step.field("average_weight"), step.sub(param, average));
+  step.setState(kAverageState, step.add(average, moved));
+}
+
+/// Returns the new parameters.
+Value buildSgd(StepBuilder &step, bool isNesterov) {
   Value param = step.param();
   Value velocity = step.state("momentum");
   Value gradient = getGradient(step, param, /*isDecoupled=*/false);
@@ -130,9 +143,11 @@ void buildSgd(StepBuilder &step, bool isNesterov) {
       step.sub(param, step.mul(step.narrow(step.learningRate()), direction));
   step.setParam(param);
   step.setState("momentum", velocity);
+  return param;
 }
 
-void buildAdam(StepBuilder &step, bool isDecoupled) {
+/// Returns the new parameters.
+Value buildAdam(StepBuilder &step, bool isDecoupled) {
   Value param = step.param();
   Value m = step.state("m");
   Value v = step.state("v");
@@ -154,6 +169,7 @@ void buildAdam(StepBuilder &step, bool isDecoupled) {
   step.setParam(param);
   step.setState("m", m);
   step.setState("v", v);
+  return param;
 }
 
 } // namespace
@@ -297,9 +313,35 @@ void pp::buildUpdateTask(PlanOp plan, int64_t place, BucketOp bucket,
   TaskBuilder task(builder, name, TaskKind::Update, TaskOp::kNoStage, place,
                    bucket.getLoc());
   StepBuilder step(task, bucket, bucket.getUpdateElements(plan.getGeometry()));
-  if (plan.getOptimizer() == Optimizer::sgd)
-    buildSgd(step, plan.getNesterov());
-  else
-    buildAdam(step, /*isDecoupled=*/plan.getOptimizer() == Optimizer::adamw);
+  Value param = plan.getOptimizer() == Optimizer::sgd
+                    ? buildSgd(step, plan.getNesterov())
+                    : buildAdam(step, /*isDecoupled=*/plan.getOptimizer() ==
+                                          Optimizer::adamw);
+  if (plan.getEma())
+    buildAverage(step, step.stored(param));
   task.finish();
+}
+
+TaskOp pp::buildAverageTask(PlanOp plan, int64_t place, BucketOp bucket,
+                            OpBuilder &builder) {
+  if (!plan.getEma())
+    return {};
+  std::string name =
+      "p" + std::to_string(place) + "_A_" + bucket.getSymName().str();
+  Location loc = bucket.getLoc();
+  TaskBuilder task(builder, name, TaskKind::Average, TaskOp::kNoStage, place,
+                   loc);
+  auto type = RankedTensorType::get(
+      {bucket.getUpdateElements(plan.getGeometry())}, bucket.getType());
+  auto getRole = [&](RoleKind kind, StringRef state) {
+    return RoleAttr::get(builder.getContext(), kind, bucket.getSymName(),
+                         state);
+  };
+  RoleAttr params = getRole(RoleKind::ParamRange, ""),
+           averages = getRole(RoleKind::StateRange, kAverageState);
+  Value param = task.getArgument(params, type, loc);
+  Value average = task.getArgument(averages, type, loc);
+  task.addResult(params, average);
+  task.addResult(averages, param);
+  return task.finish();
 }

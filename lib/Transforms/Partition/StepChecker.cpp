@@ -155,5 +155,6 @@ LogicalResult StepChecker::check(StepOp step) {
                             Kind::BackwardWeight})) &&
       checkAll(step.getEvaluation(), evaluations) &&
       checkAll(step.getEnd(),
-               {Kind::Collect, Kind::Norm, Kind::Decide, Kind::Update}));
+               {Kind::Collect, Kind::Norm, Kind::Decide, Kind::Update}) &&
+      checkAll(step.getAverage(), {Kind::Average}));
 }

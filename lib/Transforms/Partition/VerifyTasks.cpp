@@ -210,7 +210,7 @@ LogicalResult TaskChecker::checkRange(TaskOp task, RoleAttr role, Type type) {
            << " holds no such bucket";
   bool isGradient = role.getKind() == RoleKind::GradRange;
   if (bucket.getConstant() && (role.getKind() != RoleKind::ParamRange ||
-                               task.getKind() == TaskKind::Update))
+                               updatesBuckets(task.getKind())))
     return task.emitOpError("takes ")
            << role << ", and the bucket is constant: nothing updates it";
   auto whole = RankedTensorType::get({bucket.getElements()},
@@ -225,7 +225,7 @@ LogicalResult TaskChecker::checkRange(TaskOp task, RoleAttr role, Type type) {
     return task.emitOpError("takes ") << role << ", of which each rank has all";
   if (isOfStage || task.getKind() == TaskKind::Norm)
     whole = chunk;
-  else if (task.getKind() == TaskKind::Update)
+  else if (updatesBuckets(task.getKind()))
     whole = whole.clone(ArrayRef{bucket.getUpdateElements(plan.getGeometry())});
   return expectType(task, role, type, whole);
 }

@@ -55,8 +55,8 @@ public:
   CutProblemBuilder(func::FuncOp entry, const OpOrder &order, PlanOp plan,
                     int64_t shards, std::optional<ShardedState> sharded)
       : order(order), plan(plan), device(getDevice(plan)), times(device),
-        numStates(getOptimizerStates(plan.getOptimizer()).size()),
-        shards(shards), sharded(sharded) {
+        numStates(getOptimizerStates(plan).size()), shards(shards),
+        sharded(sharded) {
     findTrained(entry);
   }
 

@@ -160,7 +160,9 @@ void CollectiveInserter::select(ArrayRef<RankValue> values) {
         value.is(BufferKind::Grads) || value.is(BufferKind::Norm);
     bool isOfEvaluation =
         value.is(BufferKind::Metric) || value.is(BufferKind::MetricCount);
-    if (schedule.getEvaluation() ? isOfTraining : isOfEvaluation)
+    if (schedule.getEvaluation() ? isOfTraining
+        : schedule.getAverage()  ? !value.is(BufferKind::Params)
+                                 : isOfEvaluation)
       continue;
     if (!value.places.empty() && llvm::none_of(value.places, [&](int64_t p) {
           return schedule.isOf(p);
@@ -326,7 +328,7 @@ void CollectiveInserter::insertLocally(const RankValue &value,
   }
 }
 
-/// Starts to gather the parameters of each bucket after their update, and
+/// Starts to gather the parameters of each bucket after their update. A step
 /// leaves that in flight: what reads them in the next step or in an evaluation
 /// waits for it.
 void CollectiveInserter::gather() {
@@ -345,9 +347,12 @@ void CollectiveInserter::gather() {
     createWait(body.addArgument(type, schedule.getLoc()));
   }
   builder.setInsertionPointToEnd(&body);
-  if (schedule.getEvaluation())
+  if (!schedule.isTraining()) {
+    for (Value token : std::exchange(inFlight, {}))
+      createWait(token);
     for (size_t i = 0; i < gathered.size(); ++i)
       inFlight.push_back(DoneOp::create(builder, schedule.getLoc()));
+  }
   YieldOp::create(builder, schedule.getLoc(), inFlight);
 }
 

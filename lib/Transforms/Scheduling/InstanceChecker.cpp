@@ -9,6 +9,10 @@ InstanceChecker::InstanceChecker(CheckedTable table) : table(table) {
   StepOp step = table.index.stepOp;
   if (!step)
     return;
+  if (table.schedule.getAverage()) {
+    add(step.getAverage(), /*isPerMicrobatch=*/false);
+    return;
+  }
   bool isEvaluation = table.schedule.getEvaluation();
   add(step.getPrologue(), /*isPerMicrobatch=*/true);
   add(step.getBegin(), /*isPerMicrobatch=*/false);
@@ -16,6 +20,13 @@ InstanceChecker::InstanceChecker(CheckedTable table) : table(table) {
       /*isPerMicrobatch=*/true);
   if (!isEvaluation)
     add(step.getEnd(), /*isPerMicrobatch=*/false);
+}
+
+/// Returns what the schedule is of.
+static StringRef describe(ScheduleOp schedule) {
+  return schedule.getEvaluation() ? "an evaluation"
+         : schedule.getAverage()  ? "an exchange with averages"
+                                  : "training";
 }
 
 void InstanceChecker::add(Region &region, bool isPerMicrobatch) {
@@ -118,7 +129,7 @@ LogicalResult InstanceChecker::check(RunOp run) {
   if (!part.op)
     return run.emitOpError("runs ")
            << run.getTaskAttr() << ", which the step does not call in "
-           << (schedule.getEvaluation() ? "an evaluation" : "training");
+           << describe(schedule);
   auto call = cast<CallOp>(part.op);
   int64_t microbatch = run.getMicrobatch();
   if (failed(checkNumber(run, "runs", part, microbatch)) ||
@@ -177,7 +188,7 @@ LogicalResult InstanceChecker::check(Operation *action, StringRef verb,
   if (!part.op)
     return action->emitOpError("is of copy ")
            << *getCopyId(action) << ", which the step does not make in "
-           << (schedule.getEvaluation() ? "an evaluation" : "training");
+           << describe(schedule);
   std::optional<int64_t> microbatch = getMicrobatch(action);
   if (microbatch.has_value() != part.isPerMicrobatch)
     return action->emitOpError(part.isPerMicrobatch

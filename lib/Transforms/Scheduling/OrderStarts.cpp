@@ -54,10 +54,8 @@ struct OrderStarts : pp::impl::OrderStartsBase<OrderStarts> {
     if (failed(checkCopies(getOperation(), index.step)))
       return signalPassFailure();
     TaskTimes times(getOperation());
-    SmallVector<ScheduleOp> training, evaluation;
-    for (auto schedule : getOperation().getOps<ScheduleOp>())
-      (schedule.getEvaluation() ? evaluation : training).push_back(schedule);
-    for (ArrayRef<ScheduleOp> schedules : {training, evaluation})
+    ScheduleLists lists(getOperation());
+    for (ArrayRef<ScheduleOp> schedules : lists.all())
       if (failed(order(schedules, index, times)))
         return signalPassFailure();
   }

@@ -223,7 +223,7 @@ struct OverlapTransfers : pp::impl::OverlapTransfersBase<OverlapTransfers> {
     for (bool isEvaluation : {false, true}) {
       SmallVector<ScheduleOp> schedules;
       for (auto schedule : module.getOps<ScheduleOp>())
-        if (schedule.getEvaluation() == isEvaluation)
+        if (isEvaluation ? schedule.getEvaluation() : schedule.isTraining())
           schedules.push_back(schedule);
       TransferMover mover(module, index);
       if (failed(mover.run(schedules, readTable(module, *plan, isEvaluation),

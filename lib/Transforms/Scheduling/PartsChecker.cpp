@@ -93,8 +93,7 @@ LogicalResult PartsChecker::checkIsComplete(Operation *reader, OnPlace place,
 }
 
 LogicalResult PartsChecker::checkComplete() {
-  bool isTraining =
-      !table.schedule.isLocal() && !table.schedule.getEvaluation();
+  bool isTraining = !table.schedule.isLocal() && table.schedule.isTraining();
   DenseSet<BufferAttr> done;
   for (auto &[place, parts] : memory) {
     auto [number, buffer] = place;

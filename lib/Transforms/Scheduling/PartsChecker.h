@@ -16,8 +16,9 @@ namespace mlir::pp {
 ///
 /// Parameters that ranks have whole, but update a chunk of, are gathered before
 /// they are read. A step may leave its gathers in flight: at the end of
-/// training each is whole or being gathered, and after an evaluation, which any
-/// step may follow, whole. Each place of a local table takes part by itself.
+/// training each is whole or being gathered, and after an evaluation or an
+/// exchange with averages, which any step may follow, whole. Each place of a
+/// local table takes part by itself.
 class PartsChecker {
 public:
   explicit PartsChecker(CheckedTable table);

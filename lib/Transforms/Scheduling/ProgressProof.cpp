@@ -16,9 +16,10 @@
 // that.
 //
 // Steps that carry gathers over to what follows are proved in rounds, one after
-// the other: a step, the step after it, an evaluation, another one. Each begins
-// with all gathers in flight, or with none (the first, and after an
-// evaluation), so these rounds are all cases. The end waits for them too.
+// the other: a step, the step after it, an evaluation, another one; an exchange
+// with averages, before an evaluation and after it. Each begins with all
+// gathers in flight, or with none (the first, and after an evaluation or an
+// exchange), so these rounds are all cases. The end waits for them too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,12 +60,17 @@ LogicalResult prove(ArrayRef<ArrayRef<ScheduleOp>> rounds, StringRef what,
 
 } // namespace
 
-LogicalResult pp::proveSchedules(ArrayRef<ScheduleOp> training,
-                                 ArrayRef<ScheduleOp> evaluation,
+LogicalResult pp::proveSchedules(const ScheduleLists &lists,
                                  const ScheduleIndex &index) {
-  if (llvm::any_of(training, isCarried))
-    return prove({training, training, evaluation, evaluation, training}, "",
-                 index);
+  auto [training, evaluation, average] = lists.all();
+  if (llvm::any_of(training, isCarried)) {
+    SmallVector<ArrayRef<ScheduleOp>> rounds = {training, training, evaluation,
+                                                evaluation, training};
+    if (!average.empty())
+      rounds.append({average, evaluation, average, training});
+    return prove(rounds, "", index);
+  }
   return success(succeeded(prove(training, "", index)) &&
-                 succeeded(prove(evaluation, "evaluation's ", index)));
+                 succeeded(prove(evaluation, "evaluation's ", index)) &&
+                 succeeded(prove(average, "averages' ", index)));
 }

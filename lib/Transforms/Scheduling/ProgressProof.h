@@ -11,12 +11,11 @@ namespace mlir::pp {
 /// on its order and that no rank waits forever, even if every communication
 /// holds its queue until all its ranks have reached it. Each table must have
 /// been checked by itself before. If a step starts gathers for what follows,
-/// training and evaluation are proved together. If the plan has one queue per
-/// rank, all its communication is in that. A local schedule is the tables
-/// of all places in one: its actions are proved like theirs. OtherEndsChecker
-/// checks that their one order lets no wait block.
-LogicalResult proveSchedules(ArrayRef<ScheduleOp> training,
-                             ArrayRef<ScheduleOp> evaluation,
+/// all that may follow one another are proved together. If the plan has one
+/// queue per rank, all its communication is in that. A local schedule is the
+/// tables of all places in one: its actions are proved like theirs.
+/// OtherEndsChecker checks that their one order lets no wait block.
+LogicalResult proveSchedules(const ScheduleLists &lists,
                              const ScheduleIndex &index);
 
 } // namespace mlir::pp

@@ -2,9 +2,10 @@
 //
 // Before: pp.step. After: for each place a pp.schedule of training and one of
 // evaluation: the calls of the place on each microbatch, in the order of the
-// plan's schedule. What is copied is sent right after the run that makes it,
-// received right before the first run that reads it, and waited for at once;
-// overlap-transfers moves these. There are no collectives yet.
+// plan's schedule; and one that exchanges averages, if there are some. What is
+// copied is sent right after the run that makes it, received right before the
+// first run that reads it, and waited for at once; overlap-transfers moves
+// these. There are no collectives yet.
 //
 //   %h = pp.run @s0_F microbatch 0 ()       %in = pp.recv copy 0 microbatch 0
 //   %t = pp.send copy 0 microbatch 0 (%h)   %h = pp.wait %in
@@ -50,9 +51,11 @@ public:
                bool isEvaluation);
 
   void build(ArrayRef<Cell> row);
+  void buildAverage();
 
 private:
-  void runOnce();
+  void begin(bool isAverage);
+  void runOnce(Region &region);
   void run(CallOp call, std::optional<int64_t> microbatch,
            IntegerAttr chunk = {});
   void runCell(const Cell &cell);
@@ -197,9 +200,9 @@ void PlaceBuilder::copyBuckets(Region &region) {
   }
 }
 
-/// Runs what a training step ends with.
-void PlaceBuilder::runOnce() {
-  for (auto call : step.getEnd().getOps<CallOp>()) {
+/// Runs a region that is called once per step, or once.
+void PlaceBuilder::runOnce(Region &region) {
+  for (auto call : region.getOps<CallOp>()) {
     TaskOp task = index.getTask(call.getTaskAttr());
     if (task.getPlace() != place)
       continue;
@@ -211,12 +214,22 @@ void PlaceBuilder::runOnce() {
   }
 }
 
-void PlaceBuilder::build(ArrayRef<Cell> row) {
+void PlaceBuilder::begin(bool isAverage) {
   builder.setInsertionPointToEnd(step->getParentOfType<ModuleOp>().getBody());
-  auto schedule = ScheduleOp::create(builder, plan.getLoc(), place,
-                                     isEvaluation, ArrayRef<int64_t>{},
-                                     /*slot_places=*/DenseI64ArrayAttr());
+  auto schedule =
+      ScheduleOp::create(builder, plan.getLoc(), place, isEvaluation, isAverage,
+                         ArrayRef<int64_t>{},
+                         /*slot_places=*/DenseI64ArrayAttr());
   builder.createBlock(&schedule.getBody());
+}
+
+void PlaceBuilder::buildAverage() {
+  begin(/*isAverage=*/true);
+  runOnce(step.getAverage());
+}
+
+void PlaceBuilder::build(ArrayRef<Cell> row) {
+  begin(/*isAverage=*/false);
   ZeroOp::create(builder, plan.getLoc());
   // A nested sum needs all microbatches of the sums inside it.
   for (auto call : step.getPrologue().getOps<CallOp>())
@@ -229,7 +242,7 @@ void PlaceBuilder::build(ArrayRef<Cell> row) {
   if (isEvaluation)
     return;
   copyBuckets(step.getEnd());
-  runOnce();
+  runOnce(step.getEnd());
 }
 
 /// Returns whether some place has no stage: outputs may need others alone.
@@ -270,6 +283,9 @@ struct Schedule : pp::impl::ScheduleBase<Schedule> {
           .build(training[place]);
       PlaceBuilder(*plan, step, index, place, /*isEvaluation=*/true)
           .build(evaluation[place]);
+      if (!step.getAverage().empty())
+        PlaceBuilder(*plan, step, index, place, /*isEvaluation=*/false)
+            .buildAverage();
     }
   }
 };

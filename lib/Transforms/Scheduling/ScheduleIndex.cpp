@@ -6,6 +6,14 @@ using namespace mlir;
 using namespace mlir::pp;
 namespace geometry = ppopt::geometry;
 
+ScheduleLists::ScheduleLists(ModuleOp module) {
+  for (auto schedule : module.getOps<ScheduleOp>())
+    (schedule.getEvaluation() ? evaluation
+     : schedule.getAverage()  ? average
+                              : training)
+        .push_back(schedule);
+}
+
 ScheduleIndex::ScheduleIndex(ModuleOp module, PlanOp plan)
     : plan(plan), mesh(plan.getGeometry()),
       microbatches(plan.getMicrobatches()), places(plan.getPlaces()),
@@ -13,7 +21,7 @@ ScheduleIndex::ScheduleIndex(ModuleOp module, PlanOp plan)
       buffers(module), uses(module, buffers),
       buckets(llvm::to_vector(module.getOps<BucketOp>())) {
   for (auto schedule : module.getOps<ScheduleOp>())
-    if (!schedule.getEvaluation())
+    if (schedule.isTraining())
       training[schedule.getPlace()] = schedule;
   for (auto task : module.getOps<TaskOp>())
     for (const MemoryUse &use : uses.of(task)) {

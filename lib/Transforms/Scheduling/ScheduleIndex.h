@@ -8,7 +8,20 @@
 
 #include "llvm/ADT/MapVector.h"
 
+#include <array>
+
 namespace mlir::pp {
+
+/// The schedules of a module, by what they are of; one per place each, or none.
+struct ScheduleLists {
+  explicit ScheduleLists(ModuleOp module);
+
+  std::array<ArrayRef<ScheduleOp>, 3> all() const {
+    return {training, evaluation, average};
+  }
+
+  SmallVector<ScheduleOp> training, evaluation, average;
+};
 
 /// Looks up each symbol once.
 struct ScheduleIndex {

@@ -1,9 +1,10 @@
 //===- ScheduleLocal.cpp - One list of actions for all places -------------===//
 //
 // Before: pp.step of a plan whose launch is local. After: one pp.schedule local
-// of training and one of evaluation: the calls and copies of the step in its
-// order, each microbatch after the one before. This is the reference for all
-// other orders and shares no code with the passes that make them.
+// of training, one of evaluation, and one that exchanges averages if there are
+// some: the calls and copies of the step in its order, each microbatch after
+// the one before. This is the reference for all other orders and shares no code
+// with the passes that make them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,9 +38,16 @@ struct ScheduleLocal : pp::impl::ScheduleLocalBase<ScheduleLocal> {
     }
     build(*plan, step, /*isEvaluation=*/false);
     build(*plan, step, /*isEvaluation=*/true);
+    if (!step.getAverage().empty()) {
+      OpBuilder builder = begin(*plan, step, /*isEvaluation=*/false,
+                                /*isAverage=*/true);
+      run(step.getAverage(), std::nullopt, builder);
+    }
   }
 
 private:
+  static OpBuilder begin(PlanOp plan, StepOp step, bool isEvaluation,
+                         bool isAverage);
   static void build(PlanOp plan, StepOp step, bool isEvaluation);
   static void run(CallOp call, int64_t microbatch, IRMapping &mapping,
                   OpBuilder &builder);
@@ -79,12 +87,19 @@ void ScheduleLocal::run(Region &region, std::optional<int64_t> microbatch,
   }
 }
 
-void ScheduleLocal::build(PlanOp plan, StepOp step, bool isEvaluation) {
+/// Adds a schedule; returns a builder of its actions.
+OpBuilder ScheduleLocal::begin(PlanOp plan, StepOp step, bool isEvaluation,
+                               bool isAverage) {
   auto builder = OpBuilder::atBlockEnd(step->getBlock());
   auto schedule = ScheduleOp::create(
-      builder, plan.getLoc(), ScheduleOp::kAllPlaces, isEvaluation,
+      builder, plan.getLoc(), ScheduleOp::kAllPlaces, isEvaluation, isAverage,
       ArrayRef<int64_t>{}, builder.getDenseI64ArrayAttr({}));
   builder.createBlock(&schedule.getBody());
+  return builder;
+}
+
+void ScheduleLocal::build(PlanOp plan, StepOp step, bool isEvaluation) {
+  OpBuilder builder = begin(plan, step, isEvaluation, /*isAverage=*/false);
   int64_t microbatches = plan.getMicrobatches();
   ZeroOp::create(builder, plan.getLoc());
   // A nested sum needs all microbatches of the sums inside it.

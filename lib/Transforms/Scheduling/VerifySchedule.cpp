@@ -224,16 +224,14 @@ struct VerifySchedule : pp::impl::VerifyScheduleBase<VerifySchedule> {
     for (auto task : getOperation().getOps<TaskOp>())
       if (failed(verifySignature(task)))
         return signalPassFailure();
-    SmallVector<ScheduleOp> training, evaluation;
-    for (auto schedule : getOperation().getOps<ScheduleOp>())
-      (schedule.getEvaluation() ? evaluation : training).push_back(schedule);
-    for (ArrayRef<ScheduleOp> schedules : {training, evaluation})
+    ScheduleLists lists(getOperation());
+    for (ArrayRef<ScheduleOp> schedules : lists.all())
       if (!schedules.empty() && failed(check(schedules, index)))
         return signalPassFailure();
-    for (ScheduleOp schedule : evaluation)
+    for (ScheduleOp schedule : lists.evaluation)
       if (failed(findEvaluationParts(schedule, index.step)))
         return signalPassFailure();
-    if (failed(proveSchedules(training, evaluation, index)))
+    if (failed(proveSchedules(lists, index)))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

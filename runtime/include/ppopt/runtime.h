@@ -30,7 +30,7 @@ extern "C" {
 
 /// Version of this contract. The program's JSON repeats it as "abi"; the
 /// runtime refuses a program of another version.
-#define PPOPT_ABI_VERSION 13
+#define PPOPT_ABI_VERSION 14
 
 /// Alignment in bytes of the arena and of every buffer in it.
 #define PPOPT_ALIGNMENT 64
@@ -74,6 +74,7 @@ typedef struct ppopt_step_state {
   double bias_correction1; ///< 1 - beta1^step, where the first step is 1
   double bias_correction2; ///< 1 - beta2^step
   double clip;             ///< largest gradient norm; infinity without --clip
+  double average_weight;   ///< of the new parameters in their average
   // Decided in the step.
   double clip_scale;   ///< clip / norm if the norm is larger, else 1
   double hold;         ///< not 0: updates change nothing

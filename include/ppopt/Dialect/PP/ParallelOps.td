@@ -157,7 +157,8 @@ def PP_TaskKind : PP_Enum<"TaskKind", "what a task does", [
   I32EnumAttrCase<"Collect", 7, "collect">,    // adds the gradients of places that borrow a bucket
   I32EnumAttrCase<"Loss", 8, "loss">,           // evaluation's part of a forward whose training's is in the backward
   I32EnumAttrCase<"Decide", 9, "decide">,       // whether and how the updates of a place change anything
-  I32EnumAttrCase<"Evaluation", 10, "evaluation">]>; // a stage's forward in an evaluation of a model that has metrics
+  I32EnumAttrCase<"Evaluation", 10, "evaluation">, // a stage's forward in an evaluation of a model that has metrics
+  I32EnumAttrCase<"Average", 11, "average">]>;     // exchanges a bucket's parameters with their averages
 def PP_TaskKindAttr : EnumAttr<PP_Dialect, PP_TaskKind, "task_kind"> {
   let assemblyFormat = "$value";
 }
@@ -165,8 +166,8 @@ def PP_TaskKindAttr : EnumAttr<PP_Dialect, PP_TaskKind, "task_kind"> {
 def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> {
   let summary = "an isolated piece of a step";
   let description = [{
-    `pp.task KIND [stage N] [on P]`: of a stage, or (prologue, collect, norm, decide, update: without a stage) of a place; P defaults to 0.
-    Runs once per microbatch (prologue, forward, backward) or once per step (collect, norm, decide, update). An argument or result without a `pp.role` is a
+    `pp.task KIND [stage N] [on P]`: of a stage, or (prologue, collect, norm, decide, update, average: without a stage) of a place; P defaults to 0.
+    Runs once per microbatch (prologue, forward, backward) or once per step (collect, norm, decide, update), or (average) before and after an evaluation. An argument or result without a `pp.role` is a
     value, which `pp.step` hands from one task to another. A role says which state it is; the body can refer to nothing else outside. Shapes are those of one microbatch on one rank.
     From phase `kernels` on the arguments are buffers (memrefs), results have become arguments, a tied
     argument and result are one; `temp_bytes` is the size of the task's temporaries, the last `workspace_bytes` of which are

@@ -163,7 +163,8 @@ def PP_ScheduleOp : PP_Op<"schedule", [NoTerminator, SingleBlock]> {
   let summary = "the ordered actions of a place, or of all places";
   let description = [{
     An instance of `pp.step`: its calls run, and its copies are sent and received, on each microbatch. What a run makes, and what a wait for a receive gives,
-    are values; what is in flight is a token or a future, which has one wait. With `evaluation`, the actions of one evaluation batch.
+    are values; what is in flight is a token or a future, which has one wait. With `evaluation`, the actions of one evaluation batch; with
+    `average`, those that exchange the parameters with their averages.
 
     `slots` are the sizes in bytes of the buffers that values share. A value is in its slot until the last action that reads it, and until the wait of each
     token made from it.
@@ -189,8 +190,8 @@ def PP_ScheduleOp : PP_Op<"schedule", [NoTerminator, SingleBlock]> {
     }
     ```
   }];
-  let arguments = (ins DefaultValuedOptionalAttr<PP_I64Attr, "-1">:$place, UnitAttr:$evaluation, DenseI64ArrayAttr:$slots,
-                       OptionalAttr<DenseI64ArrayAttr>:$slot_places);
+  let arguments = (ins DefaultValuedOptionalAttr<PP_I64Attr, "-1">:$place, UnitAttr:$evaluation, UnitAttr:$average,
+                       DenseI64ArrayAttr:$slots, OptionalAttr<DenseI64ArrayAttr>:$slot_places);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "($place^):(`local`)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
@@ -199,6 +200,7 @@ def PP_ScheduleOp : PP_Op<"schedule", [NoTerminator, SingleBlock]> {
     /// The place of a local schedule.
     static constexpr int64_t kAllPlaces = -1;
     bool isLocal() { return getPlace() == kAllPlaces; }
+    bool isTraining() { return !getEvaluation() && !getAverage(); }
     /// Returns whether the schedule contains actions of the place.
     bool isOf(int64_t place) { return isLocal() || getPlace() == place; }
     /// The place that a slot is on.

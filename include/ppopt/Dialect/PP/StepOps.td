@@ -15,6 +15,7 @@ def PP_StepOp : PP_Op<"step", [NoTerminator, SingleBlock, NoRegionArguments]> {
     - `begin`: once, before the first microbatch.
     - `microbatch`, `evaluation`: once per microbatch, in training and in an evaluation. A copy that both have has the same `id` in both.
     - `end`: once, after the last microbatch of a training step.
+    - `average`: with `ema`, what exchanges the parameters with their averages, before and after an evaluation.
 
     State (parameters, gradients, the optimizer's, sums) is memory and no operand: the roles of a task's arguments say which it reads and writes.
 
@@ -31,9 +32,11 @@ def PP_StepOp : PP_Op<"step", [NoTerminator, SingleBlock, NoRegionArguments]> {
     }
     ```
   }];
-  let regions = (region AnyRegion:$prologue, AnyRegion:$begin, AnyRegion:$microbatch, AnyRegion:$evaluation, AnyRegion:$end);
+  let regions = (region AnyRegion:$prologue, AnyRegion:$begin, AnyRegion:$microbatch, AnyRegion:$evaluation, AnyRegion:$end,
+                        AnyRegion:$average);
   let assemblyFormat = [{
-    (`prologue` $prologue^)? (`begin` $begin^)? (`microbatch` $microbatch^)? (`evaluation` $evaluation^)? (`end` $end^)? attr-dict
+    (`prologue` $prologue^)? (`begin` $begin^)? (`microbatch` $microbatch^)? (`evaluation` $evaluation^)? (`end` $end^)?
+    (`average` $average^)? attr-dict
   }];
   let hasRegionVerifier = 1;
 }

@@ -33,6 +33,11 @@ TaskOp buildCollectTask(BucketOp bucket, unsigned count, Type type,
 void buildUpdateTask(PlanOp plan, int64_t place, BucketOp bucket,
                      OpBuilder &builder);
 
+/// Builds the task @pP_A_<bucket> of a place: exchanges what an update changes,
+/// the parameters, with their averages. Returns null if the plan has none.
+TaskOp buildAverageTask(PlanOp plan, int64_t place, BucketOp bucket,
+                        OpBuilder &builder);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_TRANSFORMS_PARTITION_OPTIMIZERSTEP_H
