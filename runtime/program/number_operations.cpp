@@ -6,6 +6,7 @@
 
 #include <map>
 #include <set>
+#include <utility>
 
 namespace ppopt::runtime {
 
@@ -76,13 +77,14 @@ template <typename Lists> int64_t numberLists(Lists &lists, const Path &path) {
   Path list = path["actions"];
   int64_t next = 0;
   Starts left = numberList(lists.actions, next, list);
-  auto numberOther = [&](std::vector<Action> &actions, const Path &other) {
-    expectNone(numberList(actions, next, other), other);
-    numberCarried(actions, left, other);
-  };
-  numberOther(lists.evalActions, path["eval_actions"]);
-  numberOther(lists.averageActions, path["average_actions"]);
+  std::pair<std::vector<Action> *, Path> others[] = {
+      {&lists.evalActions, path["eval_actions"]},
+      {&lists.averageActions, path["average_actions"]}};
+  for (auto &[actions, other] : others)
+    expectNone(numberList(*actions, next, other), other);
   expectNone(numberCarried(lists.actions, left, list), list);
+  for (auto &[actions, other] : others)
+    numberCarried(*actions, left, other);
   return next;
 }
 

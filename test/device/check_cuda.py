@@ -40,7 +40,7 @@ FACTORS = {
     "dp": [1, 2],
     "tied": ["sum", "owner"],
     "launch": ["threads", "mpirun"],
-    "run": ["sgd clipped", "sgd momentum", "adamw clipped"],
+    "run": ["sgd clipped", "sgd averaged", "adamw clipped"],
     "poison": [False, True],
     "recompute": ["none", "cheap", "layer"],
     "bucket_bytes": ["25MiB", "200"],

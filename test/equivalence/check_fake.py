@@ -36,7 +36,7 @@ FACTORS = {
     "dp": [1, 2],
     "tied": ["sum", "owner"],
     "launch": ["local", "threads", "mpirun"],
-    "run": ["sgd clipped", "sgd momentum", "adamw clipped"],
+    "run": ["sgd clipped", "sgd averaged", "adamw clipped"],
     "poison": [False, True],
     "recompute": ["none", "cheap", "layer"],
     "bucket_bytes": ["25MiB", "200"],

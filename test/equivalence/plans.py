@@ -106,13 +106,14 @@ MODELS = [("lm", lm_inputs, set()),
           ("losses", losses_inputs, set()),
           ("skip", skip_inputs, {"fixed", "cut"})]
 
-# What each program runs: (name, compiler's flags, executable's flags, whether parameters are compared). Adam turns the
+# What each program runs: (name, compiler's flags, executable's flags, whether parameters, or their averages, are compared). Adam turns the
 # rounding noise of a gradient that is zero by symmetry into a full step: its losses are compared only.
 RUNS = [("sgd", ["--optimizer", "sgd"], ["--lr", "0.1"], True),
         ("sgd clipped", ["--optimizer", "sgd"], ["--lr", "0.5", "--clip", "0.05"], True),
         ("sgd momentum", ["--optimizer", "sgd"], ["--lr", "0.1", "--momentum", "0.9", "--weight-decay", "0.1"], True),
         ("sgd nesterov", ["--optimizer", "sgd", "--nesterov"], ["--lr", "0.1", "--momentum", "0.9"], True),
-        ("adamw clipped", ["--optimizer", "adamw"], ["--lr", "0.01", "--clip", "0.1", "--weight-decay", "0.1"], False)]
+        ("adamw clipped", ["--optimizer", "adamw"], ["--lr", "0.01", "--clip", "0.1", "--weight-decay", "0.1"], False),
+        ("sgd averaged", ["--optimizer", "sgd", "--ema"], ["--lr", "0.1", "--momentum", "0.9", "--ema", "0.6"], True)]
 
 # Which runs a plan gets: all of them where the plan is in this set, the first two elsewhere.
 FULL = {"dp1_mb1", "dp2_mb2", "dp3_mb1", "dp4_mb4_zero1_buckets200"}

@@ -37,7 +37,7 @@ FACTORS = {
     "dp": [1, 2],
     "tied": TIED,
     "launch": ["local", "threads", "mpirun", "mpirun with synchronous sends"],
-    "run": ["sgd", "sgd clipped", "sgd momentum", "adamw clipped"],
+    "run": ["sgd averaged", "sgd clipped", "sgd momentum", "adamw clipped"],
     "poison": [False, True],
     "recompute": RECOMPUTE,
     "bucket_bytes": ["25MiB", "200"],

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make_program_seeds.py [--ppopt PPOPT]: writes seeds/program/{one,dp,pp,local,shards,owners,short,cut,tasks,metrics,outputs}.json, the documents of real programs.
+"""make_program_seeds.py [--ppopt PPOPT]: writes seeds/program/{one,dp,pp,local,shards,averages,owners,short,cut,tasks,metrics,outputs}.json, the documents of real programs.
 
 Run it when the document changes. cut.json is dp.json with a parameter of which each rank has a part, tasks.json with a task that has collectives. The CPU is
 named, so that the files do not depend on the machine. number-overflow.json is written by hand.
@@ -24,6 +24,7 @@ SEEDS = {"one": (MLP, []),
          "pp": (DEEP, ["--mesh", "pp=2", "--microbatches", "3", "--schedule", "zb-h1"]),
          "local": (GPT, ["--mesh", "pp=2", "--launch", "local"]),
          "shards": (MLP, ["--mesh", "dp=2", "--zero", "1"]),
+         "averages": (MLP, ["--mesh", "dp=2", "--zero", "1", "--ema"]),
          "owners": (MLP, ["--mesh", "dp=2", "--sync", "stale=2"])}
 
 

@@ -11,10 +11,10 @@
 // A parameter is in its bucket after the parameters before it, its gradient at the same element of the bucket's gradients, which are
 // wider than parameters of bf16. The rows of a microbatch follow those of the ones before it, and so does its key. Untied results come after the arguments.
 // A value has no address.
-// CHECK: %[[V:[0-9]+]] = pp.run @F microbatch 0 () {test.addresses = [#pp.address<<input, "x"> + 0>, #pp.address<<params, "b0"> + 128>, #pp.address<<param, "frozen"> + 0>, #pp.address<<step_state> + 96>, #pp.address<<loss> + 0>, #pp.address<<output, "logits"> + 0>]} : () -> tensor<40xbf16>
-// CHECK-NEXT: pp.run @F microbatch 1 () {test.addresses = [#pp.address<<input, "x"> + 64>, #pp.address<<params, "b0"> + 128>, #pp.address<<param, "frozen"> + 0>, #pp.address<<step_state> + 216>, #pp.address<<loss> + 0>, #pp.address<<output, "logits"> + 0>]} : () -> tensor<40xbf16>
+// CHECK: %[[V:[0-9]+]] = pp.run @F microbatch 0 () {test.addresses = [#pp.address<<input, "x"> + 0>, #pp.address<<params, "b0"> + 128>, #pp.address<<param, "frozen"> + 0>, #pp.address<<step_state> + 104>, #pp.address<<loss> + 0>, #pp.address<<output, "logits"> + 0>]} : () -> tensor<40xbf16>
+// CHECK-NEXT: pp.run @F microbatch 1 () {test.addresses = [#pp.address<<input, "x"> + 64>, #pp.address<<params, "b0"> + 128>, #pp.address<<param, "frozen"> + 0>, #pp.address<<step_state> + 224>, #pp.address<<loss> + 0>, #pp.address<<output, "logits"> + 0>]} : () -> tensor<40xbf16>
 // CHECK-NEXT: pp.run @B microbatch 0 (%[[V]]) {test.addresses = [#pp.address<<grads, "b0"> + 256>]} : (tensor<40xbf16>) -> ()
-// CHECK-NEXT: pp.run @U microbatch 0 () {test.addresses = [#pp.address<<params, "b0"> + 0>, #pp.address<<grads, "b0"> + 0>, #pp.address<<state, "b0", "m"> + 0>, #pp.address<<norm> + 0>, #pp.address<<global, "g0"> + 0>, #pp.address<<step_state> + 72>]} : () -> ()
+// CHECK-NEXT: pp.run @U microbatch 0 () {test.addresses = [#pp.address<<params, "b0"> + 0>, #pp.address<<grads, "b0"> + 0>, #pp.address<<state, "b0", "m"> + 0>, #pp.address<<norm> + 0>, #pp.address<<global, "g0"> + 0>, #pp.address<<step_state> + 80>]} : () -> ()
 pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "adamw", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.input_decl "x" {type = tensor<8x4xf32>, shift = 0 : i64}
 pp.param_decl "frozen" {type = tensor<4xf32>, init = #pp.init<zeros>, frozen}

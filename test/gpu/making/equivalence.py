@@ -46,14 +46,14 @@ CASES = [("gpt", StagePlan(1, 1, 1), "adamw clipped", "library", "sm_90a"),
          ("gpt", StagePlan(1, 4, 1, recompute="none"), "sgd momentum", "generated", "sm_90a"),
          ("gpt", StagePlan(2, 4, 1, "zb-v"), "sgd momentum", "generated", "sm_80"),
          ("gpt", StagePlan(2, 4, 1, "zb-h1", recompute="layer"), "sgd clipped", "library", "sm_90a"),
-         ("lm", Plan(2, 1, zero=1), "sgd momentum", "library", "sm_90a"),
+         ("lm", Plan(2, 1, zero=1), "sgd averaged", "library", "sm_90a"),
          ("lm", StagePlan(1, 4, 1, fsdp=2, zero=3, gather="step", bucket_bytes="200"), "sgd clipped", "generated", "sm_90a"),
          ("losses", StagePlan(1, 4, 2, fsdp=2, zero=3, bucket_bytes="200"), "adamw clipped", "generated", "sm_80"),
          ("losses", Plan(1, 1), "sgd momentum", "library", "sm_80"),
          ("tied", StagePlan(2, 4, 1, "1f1b", tied="owner"), "sgd momentum", "library", "sm_90a"),
          ("spread", StagePlan(2, 1, 2, "gpipe"), "sgd clipped", "generated", "sm_90a"),
          ("skip", StagePlan(2, 2, 1, "1f1b", zero=2, fsdp=2), "sgd momentum", "library", "sm_80"),
-         ("frozen", StagePlan(1, 2, 2, fsdp=2, zero=3, bucket_bytes="200"), "sgd momentum", "library", "sm_90a"),
+         ("frozen", StagePlan(1, 2, 2, fsdp=2, zero=3, bucket_bytes="200"), "sgd averaged", "library", "sm_90a"),
          ("gpt", StagePlan(1, 4, 2), "adamw clipped", "library", "sm_90a")]
 TINY = [1, 6]  # of the tiny bundle
 

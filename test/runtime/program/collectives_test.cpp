@@ -94,8 +94,8 @@ TEST(TaskCollectives, WrongOnesAreNamed) {
 /// that matters (test/fuzz/make_program_seeds.py).
 TEST(FuzzSeeds, AreProgramsOfThisVersion) {
   int64_t collectives = 0;
-  for (const char *name :
-       {"one", "dp", "pp", "local", "shards", "owners", "cut", "tasks"}) {
+  for (const char *name : {"one", "dp", "pp", "local", "shards", "averages",
+                           "owners", "cut", "tasks"}) {
     std::ifstream file(std::string(PPOPT_FUZZ_SEEDS "/") + name + ".json");
     std::stringstream text;
     text << file.rdbuf();

@@ -33,12 +33,12 @@ const Wrong wrongTransfers[] = {
      "places[0].actions[8].microbatch is 1, not in [0, 0]"},
     {"/places/0/actions/8/offset", "4096",
      "places[0].actions[8].offset is 4096: 768 bytes there end outside the "
-     "arena of 4032"},
+     "arena of 4096"},
     {"/places/0/actions/8/channel", "-1",
      "places[0].actions[8].channel is -1, not in [0, 2147483647]"},
     {"/places/0/actions/7/dead/0/bytes", "4096",
-     "places[0].actions[7].dead[0].offset is 3968: 4096 bytes there end "
-     "outside the arena of 4032"},
+     "places[0].actions[7].dead[0].offset is 4032: 4096 bytes there end "
+     "outside the arena of 4096"},
     {"/places/0/actions/7/dead/0", "[1]",
      "places[0].actions[7].dead[0] is not an object"},
     {"/places/0/actions/6/op", "\"all_reduce\"",

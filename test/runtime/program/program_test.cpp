@@ -268,7 +268,7 @@ const Wrong wrongs[] = {
     {"/places/0/norm", "", "places[0].norm is missing"},
     {"/places/0/norm", "4", "places[0].norm is 4, not a multiple of 8"},
     {"/places/0/step_state/offset", "2432",
-     "places[0].step_state.offset is 2432: 216 bytes there end outside the "
+     "places[0].step_state.offset is 2432: 224 bytes there end outside the "
      "arena of 2624"},
     {"/places/0/predicted/flops", "", "places[0].predicted.flops is missing"},
 };
@@ -438,7 +438,7 @@ TEST(ProgramErrors, Version) {
   json document = least_squares::program(1, 1);
   document["abi"] = 1;
   EXPECT_EQ(errorOf(document),
-            "program: abi is 1, and this runtime has 13: compile the model "
+            "program: abi is 1, and this runtime has 14: compile the model "
             "again with the ppopt that the runtime belongs to");
 }
 
