@@ -51,6 +51,8 @@ PlanOptions PlanOptions::forPredictor() const {
   // Nothing learns, so the parameters are all that can be sharded.
   if (plan.zero < 3 || plan.gather == schema::Gather::step)
     plan.zero = 0;
+  plan.gather = schema::Gather::task;
+  plan.summed = schema::GradDtype::f32;
   plan.sync = Sync::step;
   plan.bound = 0;
   plan.ema = false;

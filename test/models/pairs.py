@@ -75,6 +75,8 @@ def draw_run(random, description):
         run["clip"] = float(random.choice([1e-2, 0.5]))
     if random.random() < 0.3:
         run["weight_decay"] = 0.1
+    if random.random() < 0.15:
+        run["ema"] = float(random.choice([0.5, 0.9]))
     if results_of(description, "output"):
         run["predict"] = draw_evaluation(random, description)
     return run
@@ -107,6 +109,9 @@ def flags_of_run(run):
         run_flags += ["--eps", repr(run["eps"])]
     if run["clip"]:
         run_flags += ["--clip", repr(run["clip"])]
+    if "ema" in run:
+        compile_flags.append("--ema")
+        run_flags += ["--ema", repr(run["ema"])]
     return compile_flags, run_flags
 
 
@@ -135,7 +140,7 @@ def draw_cuda(random, description, run):
 def draw_pair(random, description, run, thresholds=(), allows_mpi=False, asynchronous=0, for_cuda=False, **choices):
     """`asynchronous`: how often trainers do not wait for each other. `choices`: those of draw_plan."""
     compile_flags, run_flags = flags_of_run(run)
-    if asynchronous and random.random() < asynchronous:
+    if "ema" not in run and asynchronous and random.random() < asynchronous:
         plan = draw_asynchronous_plan(random, description["batch"], MOST_RANKS)
     else:
         plan = draw_plan(random, description["batch"], MOST_RANKS, **choices)

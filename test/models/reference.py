@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from batch_size import Unresizable, with_batch
 from description import coarsest, make_inputs, make_params, results_of
@@ -142,14 +143,32 @@ def rows_of(inputs, first, count):
     return {name: np.ascontiguousarray(values[first:first + count]) for name, values in inputs.items()}
 
 
+class Averages:
+    """Of the parameters over the updates, if the run has a decay of them; else the parameters."""
+
+    def __init__(self, run, params, learning):
+        self.params, self.learning = params, learning
+        self.trained = torch.nn.ParameterList([params[name] for name in learning])  # of the same memory
+        self.model = AveragedModel(self.trained, multi_avg_fn=get_ema_multi_avg_fn(run["ema"])) if "ema" in run else None
+
+    def update(self):
+        if self.model:
+            self.model.update_parameters(self.trained)
+
+    def get(self):
+        averages = dict(zip(self.learning, self.model.module)) if self.model else {}
+        return {name: averages.get(name, value).detach() for name, value in self.params.items()}
+
+
 def train(description, run, eps=0.0, seed=0):
-    """The results of the steps of `run` (pairs.py): a dictionary of arrays and lists. A skipped step's loss is None."""
+    """The results of the steps of `run` (pairs.py): a dictionary of arrays and lists. A skipped step's loss is None. If the run averages the
+    parameters, `parameters` and `evaluations` are of the averages."""
     model, batch = Model(description, eps, seed), description["batch"]
     steps = description["steps"]
     inputs = make_inputs(description, steps * batch)
     params = {n: torch.from_numpy(a.astype(np.float64)).requires_grad_(True) for n, a in make_params(description).items()}
     learning = [p["name"] for p in description["params"] if not p.get("frozen")]
-    optimizer = optimizer_of(description, run, params)
+    optimizer, averages = optimizer_of(description, run, params), Averages(run, params, learning)
     result = {"losses": [], "norms": [], "gradients": {}, "evaluations": [], "metrics": [], "predictions": {}}
     if results_of(description, "output"):
         result["predictions"] = predict(description, run["predict"], params, eps, seed)
@@ -174,9 +193,10 @@ def train(description, run, eps=0.0, seed=0):
             # What no loss depends on is still decayed where ppopt updates it; such parameters are not compared.
             params[name].grad = None if gradient is None else gradient * scale
         optimizer.step()
-    result["parameters"] = {n: p.detach().numpy().copy() for n, p in params.items()}
+        averages.update()
+    result["parameters"] = {n: p.numpy().copy() for n, p in averages.get().items()}
     if run["evaluate"]:
-        result["evaluations"] = evaluate(description, run["evaluate"], {n: p.detach() for n, p in params.items()}, eps, seed)
+        result["evaluations"] = evaluate(description, run["evaluate"], averages.get(), eps, seed)
     return result
 
 

@@ -9,7 +9,7 @@ from description import FLOATS, prune, results_of
 
 
 # What a run must be given as its reference was.
-KEPT = ("--optimizer", "--lr", "--momentum", "--weight-decay", "--eps", "--nesterov", "--clip", "--threads")
+KEPT = ("--optimizer", "--lr", "--momentum", "--weight-decay", "--eps", "--nesterov", "--ema", "--clip", "--threads")
 
 
 def shorter_flags(flags, is_marked):

@@ -37,7 +37,8 @@ UNMARKED = ("zb-v", "by cost")
 BATCHES = (1, 2, 4)  # beside that of the model
 LOOK_UPS = {"one": [], "dp, microbatches": ["--mesh", "dp=2", "--microbatches", "2"], "pp": ["--mesh", "pp=2"], "zero 3": ["--mesh", "fsdp=2", "--zero", "3"],
             "table by rows": ["--mesh", "tp=2", "--shard", "table=[{tp}, {}]"], "table by columns": ["--mesh", "tp=2", "--shard", "table=[{}, {tp}]"],
-            "trainers": ["--mesh", "dp=2", "--sync", "async"]}
+            "trainers": ["--mesh", "dp=2", "--sync", "async"],
+            "what training alone does": ["--mesh", "fsdp=2", "--zero", "3", "--gather", "step", "--grad-dtype", "bf16", "--ema"]}
 GPTS = {"one": [], "dp, pp": ["--mesh", "dp=2,pp=2"], "zero 3": ["--mesh", "fsdp=2", "--zero", "3"], "tp": ["--mesh", "tp=2"], "tp, pp": ["--mesh", "tp=2,pp=2"],
         "tp, table by rows": ["--mesh", "tp=2", "--shard", "wte=[{tp}, {}]"], "local": ["--mesh", "pp=2", "--launch", "local"], "blocks": ["--block-bytes", "64"]}
 
