@@ -3,6 +3,7 @@
 #include "ppopt/Analysis/Device.h"
 
 #include "ppopt/Dialect/PP/DeclaredAttributes.h"
+#include "program/read_device.h"
 #include "schema/write.h"
 
 #include "mlir/IR/Builders.h"
@@ -192,6 +193,10 @@ void pp::setDevice(ModuleOp module, const Device &device) {
       llvm::cantFail(llvm::json::parse(schema::writeDevice(device)));
   Builder builder(module.getContext());
   module->setAttr(kDeviceAttr, toAttribute(document, builder));
+}
+
+std::optional<Device> pp::readDevice(StringRef json, std::string &error) {
+  return ::ppopt::runtime::readDevice(json, error);
 }
 
 Device pp::getDevice(Operation *op) {

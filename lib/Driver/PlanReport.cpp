@@ -6,7 +6,7 @@
 #include "ShardedState.h"
 
 #include "ppopt/Program/EndOfStep.h"
-#include "ppopt/Program/PredictCounts.h"
+#include "ppopt/Program/Program.h"
 
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/PlanSchedule.h"
@@ -334,15 +334,17 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
     if (region.getBuffer().getKind() == BufferKind::Temps)
       place.temporaryBytes = bytes;
   }
-  ProgramIndex index(module);
   setStageTimes(module, *plan, report.graph);
-  predictStep(module, *plan, index.step, report);
+  predictStep(module, *plan, StepIndex(module), report);
   report.shards = describeShards(module, *plan);
-  SmallVector<int64_t> checkpointBytes = predictCheckpointBytes(module, *plan);
+  FailureOr<schema::Program> program = buildProgram(module);
+  if (failed(program))
+    return failure();
+  SmallVector<int64_t> checkpointBytes = predictCheckpointBytes(*program);
   Device device = getDevice(module);
   for (const PlaceContents &contents : collectPlaces(module, *plan)) {
     PlaceReport &place = report.places[contents.place];
-    schema::Predicted counts = predictCounts(*plan, contents, index);
+    const schema::Predicted &counts = program->places[contents.place].predicted;
     place.flops = counts.flops;
     place.launches = counts.launches;
     place.bytesSent = counts.bytesSent;

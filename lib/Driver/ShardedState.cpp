@@ -2,12 +2,11 @@
 
 #include "ShardedState.h"
 
-#include "geometry/shard.h"
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/TaskCollectives.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
-#include "ppopt/share_by_size.h"
+#include "schema/checkpoint_writers.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -99,82 +98,16 @@ void pp::addSharded(ModuleOp module, PlanOp plan, const PlaceContents &contents,
       report.learned += cast<ShapedType>(param.getType()).getNumElements();
 }
 
-//===----------------------------------------------------------------------===//
-// Checkpoints
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Returns the bytes of the whole parameter, of which ranks may have tiles.
-int64_t getGlobalBytes(ParamDeclOp param, const geometry::Mesh &mesh) {
-  int64_t bytes = getBytes(param.getType());
-  if (auto sharding = param->getAttrOfType<ShardingAttr>(kShardingAttr))
-    for (const DimCut &cut : sharding.getCuts())
-      bytes *= mesh.size(cut.axis.getValue());
-  return bytes;
-}
-
-/// Returns the ranks of the job that have elements of the parameter's states.
-std::vector<size_t> findOwners(ParamDeclOp param, InBucket in,
-                               const geometry::Mesh &mesh) {
-  geometry::Group group{{std::string(geometry::batchAxis)}, {}};
-  if (!in.bucket.getOwners())
-    group = in.bucket.getShardGroup()->getGeometry();
-  int64_t elements = cast<RankedTensorType>(param.getType()).getNumElements();
-  std::vector<size_t> owners;
-  for (int64_t rank = 0, end = mesh.ranks(); rank < end; ++rank) {
-    if (!llvm::is_contained(getShardPlaces(in.bucket), mesh.placeOf(rank)))
-      continue;
-    geometry::OwnedElements owned = geometry::ownedElements(
-        in.bucket.getElements(), in.first, elements, mesh.size(group),
-        mesh.position(group, rank).value_or(0));
-    if (owned.count() > 0)
-      owners.push_back(rank);
-  }
-  return owners;
-}
-
-} // namespace
-
-/// Computes the same as the runtime's checkpoint_shares.h.
-SmallVector<int64_t> pp::predictCheckpointBytes(ModuleOp module, PlanOp plan) {
-  geometry::Mesh mesh = plan.getJobMesh();
-  bool isLocal = plan.getLaunch() == Launch::local;
-  size_t states = getOptimizerStates(plan).size();
-  BufferIndex buffers(module);
-  std::vector<::ppopt::SizedItem> items;
-  for (int64_t place = 0; place < plan.getPlaces(); ++place)
-    for (auto param : module.getOps<ParamDeclOp>()) {
-      if (param.getPlaces().front() != place)
-        continue;
-      std::vector<size_t> holders;
-      if (isLocal)
-        holders.push_back(0);
-      else
-        for (int64_t rank : mesh.ranksOf(place))
-          holders.push_back(rank);
-      int64_t bytes = getGlobalBytes(param, mesh);
-      InBucket in = buffers.getBucket(param.getParamNameAttr());
-      std::vector<size_t> owners = holders;
-      bool isOwned = in.bucket && in.bucket.getOwners();
-      if (!isLocal && in.bucket && (in.bucket.getSharded() || isOwned))
-        owners = findOwners(param, in, mesh);
-      bool isSharded = in.bucket && (in.bucket.hasShardedParams() || isOwned);
-      items.push_back({bytes, isSharded ? owners : holders});
-      if (!param.getLearns())
-        continue;
-      holders = std::move(owners);
-      items.insert(items.end(), states, {bytes, holders});
-    }
-  int64_t ranks = isLocal ? 1 : mesh.ranks();
-  std::vector<int64_t> written(ranks, 0);
-  for (auto [item, writer] :
-       llvm::zip(items, ::ppopt::assignBySize(items, ranks)))
-    written[writer] += item.size;
-  SmallVector<int64_t> most(plan.getPlaces(), 0);
+SmallVector<int64_t>
+pp::predictCheckpointBytes(const schema::Program &program) {
+  geometry::Mesh mesh = program.plan.getMesh();
+  std::vector<int64_t> written(program.plan.ranks(), 0);
+  for (const schema::WrittenTensor &each : schema::assignWriters(program))
+    written[each.writer] += each.bytes;
+  SmallVector<int64_t> most(program.places.size(), 0);
   for (auto [place, bytes] : llvm::enumerate(most))
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      if (isLocal || mesh.placeOf(rank) == int64_t(place))
-        bytes = std::max(bytes, written[rank]);
+    for (auto [rank, own] : llvm::enumerate(written))
+      if (program.local || mesh.placeOf(rank) == int64_t(place))
+        bytes = std::max(bytes, own);
   return most;
 }

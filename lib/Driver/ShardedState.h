@@ -5,6 +5,7 @@
 
 #include "ppopt/Driver/PlanReport.h"
 #include "ppopt/Program/Places.h"
+#include "ppopt/Program/SchemaWords.h"
 
 namespace mlir::pp {
 
@@ -18,7 +19,7 @@ void addSharded(ModuleOp module, PlanOp plan, const PlaceContents &contents,
 
 /// Returns the bytes that a rank of each place writes of a checkpoint: the most
 /// of the place's ranks.
-SmallVector<int64_t> predictCheckpointBytes(ModuleOp module, PlanOp plan);
+SmallVector<int64_t> predictCheckpointBytes(const schema::Program &program);
 
 } // namespace mlir::pp
 

@@ -121,7 +121,7 @@ static Results chunk(OpCall &call) {
   // An empty dimension has as many empty chunks as were asked for.
   if (size == 0)
     return cut(call, Shape(call.getResults(), 0));
-  return cutEvenly(call, (size - 1) / chunks + 1);
+  return cutEvenly(call, llvm::divideCeil(size, chunks));
 }
 
 /// Of parts whose sizes differ by one, the larger ones are first; or parts end
@@ -331,7 +331,7 @@ static Results fillDiagonal(OpCall &call) {
   for (int64_t stride : results.front().getStrides())
     step += stride;
   if (wraps && size > 0 && shape.size() == 2)
-    size = (self.getElements() + step - 1) / step;
+    size = llvm::divideCeil(self.getElements(), step);
   if (size > 0)
     writeTo(results.front().view({size}, {step}),
             [&](ArrayRef<int64_t>) { return value; });

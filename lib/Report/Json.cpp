@@ -1,37 +1,20 @@
-//===- Json.cpp - Writes strings and numbers as JSON ----------------------===//
+//===- Json.cpp - The JSON of reports -------------------------------------===//
 
 #include "Json.h"
 
-#include <cstdio>
+#include <cmath>
 
 using namespace ppopt::schedule;
 
-std::string ppopt::schedule::quote(std::string_view text) {
-  std::string quoted = "\"";
-  for (char c : text) {
-    auto code = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (code < 0x20 || c == '<') {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", code);
-      quoted += escape;
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + '"';
+std::string ppopt::schedule::spell(const Json &json) {
+  return json.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false,
+                   Json::error_handler_t::replace);
 }
 
-std::string ppopt::schedule::spellNumber(double number) {
-  char buffer[400]; // the largest double has 309 digits
-  int length = std::snprintf(buffer, sizeof buffer, "%.3f", number);
-  std::string text(buffer, length);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.')
-    text.pop_back();
-  return text == "-0" ? "0" : text;
+Json ppopt::schedule::roundNumber(double number) {
+  double rounded = std::round(number * 1000) / 1000;
+  bool isWhole = std::trunc(rounded) == rounded && std::fabs(rounded) < 1e15;
+  return isWhole ? Json(static_cast<int64_t>(rounded)) : Json(rounded);
 }
 
 std::vector<std::string>

@@ -17,6 +17,18 @@ static std::string escapeHtml(std::string_view text) {
   return escaped;
 }
 
+/// Returns JSON without "<", which occurs in strings only and could end the
+/// script.
+static std::string escapeInScript(std::string_view json) {
+  std::string escaped;
+  for (char c : json)
+    if (c == '<')
+      escaped += "\\u003c";
+    else
+      escaped += c;
+  return escaped;
+}
+
 /// Returns the text before a mark, and moves `rest` after the mark.
 static std::string_view takeUntil(std::string_view &rest,
                                   std::string_view mark) {
@@ -32,7 +44,7 @@ std::string ppopt::fillPage(const PageParts &parts, std::string_view title,
   std::string text;
   text.append(takeUntil(rest, "@TITLE@")).append(escapeHtml(title));
   text.append(takeUntil(rest, "@STYLE@")).append(parts.style);
-  text.append(takeUntil(rest, "@DATA@")).append(data);
+  text.append(takeUntil(rest, "@DATA@")).append(escapeInScript(data));
   text.append(takeUntil(rest, "@SCRIPT@")).append(parts.script);
   return text.append(rest);
 }

@@ -17,147 +17,113 @@ namespace {
 
 #include "SchedulePage.inc"
 
-/// Returns "[a,b]": the results of `spell` for each element.
-template <typename Range, typename Spell>
-std::string spellList(const Range &range, Spell spell) {
-  std::string text = "[";
-  for (const auto &element : range) {
-    if (text.size() > 1)
-      text += ',';
-    text += spell(element);
-  }
-  return text + "]";
-}
-
-std::string spellCell(const TimedCell &timed) {
-  return std::to_string(static_cast<int>(timed.cell.work)) + "," +
-         std::to_string(timed.cell.stage) + "," +
-         std::to_string(timed.cell.microbatch) + "," +
-         spellNumber(timed.start) + "," + spellNumber(timed.end);
-}
-
-std::string spellTransfer(const TimedTransfer &timed) {
-  return std::to_string(timed.edge) + "," + std::to_string(timed.microbatch) +
-         "," + spellNumber(timed.start) + "," + spellNumber(timed.end);
-}
-
 /// The works whose runs have collectives inside.
 constexpr Work stageWorks[] = {Work::Forward, Work::Backward,
                                Work::BackwardInput, Work::BackwardWeight};
 
-std::string spellBool(bool is) { return is ? "true" : "false"; }
+/// Returns a list of the results of `describe` for each element.
+template <typename Range, typename Describe>
+Json listOf(const Range &range, Describe describe) {
+  Json list = Json::array();
+  for (const auto &element : range)
+    list.push_back(describe(element));
+  return list;
+}
 
-class PlanWriter {
-public:
-  explicit PlanWriter(const Page &page) : page(page) {}
+Json describe(const Edge &edge, const std::string &name) {
+  return {{"name", name},
+          {"from", edge.from},
+          {"to", edge.to},
+          {"gradient", edge.isGradient},
+          {"bytes", edge.bytes}};
+}
 
-  std::string write() const {
-    std::string text = "{\"title\":" + quote(page.title) +
-                       ",\"subtitle\":" + quote(page.subtitle) +
-                       ",\"unit\":" + spellNumber(page.nanosecondsPerUnit) +
-                       ",\"end\":" + spellNumber(page.timeline.end) +
-                       ",\"deviceMemory\":" + std::to_string(page.deviceMemory);
-    text += ",\n\"places\":[";
-    for (int place = 0; place < page.graph.places; ++place)
-      text += (place ? ",\n" : "\n") + spellPlace(place);
-    text += "],\n\"transfers\":" +
-            spellList(page.timeline.transfers, spellTransfer);
-    text += ",\n\"edges\":[";
-    std::vector<std::string> names = nameEdges(page.graph, page.edgeNames);
-    for (size_t edge = 0; edge < names.size(); ++edge)
-      text += (edge ? ",\n" : "\n") +
-              spellEdge(page.graph.edges[edge], names[edge]);
-    text += "],\n\"stages\":[";
-    for (size_t stage = 0; stage < page.graph.stages.size(); ++stage)
-      text += (stage ? ",\n" : "\n") + spellStage(stage);
-    text += "],\n\"figures\":" + spellList(page.figures, [](const auto &of) {
-              return "[" + quote(of.first) + "," + spellList(of.second, quote) +
-                     "]";
-            });
-    return text + "}";
-  }
+Json describe(const StageCollective &collective) {
+  Json list = {collective.name, collective.channel, collective.bytes};
+  for (double number : {collective.start, collective.end, collective.waitStart,
+                        collective.waitEnd, collective.hidden})
+    list.push_back(roundNumber(number));
+  return list;
+}
 
-private:
-  std::string spellPlace(int place) const {
-    std::string text =
-        "{\"cells\":" + spellList(page.timeline.rows[place], spellCell);
-    if (!page.memory.empty()) {
-      const PlaceMemory &memory = page.memory[place];
-      text +=
-          ",\"resident\":" +
-          spellList(memory.resident,
-                    [](const auto &kind) {
-                      return "[" + quote(kind.first) + "," +
-                             std::to_string(kind.second) + "]";
-                    }) +
-          ",\"memory\":" +
-          spellList(memory.activations, [](const MemoryStep &step) {
-            return spellNumber(step.time) + "," + std::to_string(step.bytes);
-          });
-    }
-    return text + "}";
-  }
+Json describe(const Parameter &parameter) {
+  return {{"name", parameter.name},
+          {"type", parameter.type},
+          {"bytes", parameter.bytes}};
+}
 
-  static std::string spellEdge(const Edge &edge, const std::string &name) {
-    return "{\"name\":" + quote(name) +
-           ",\"from\":" + std::to_string(edge.from) +
-           ",\"to\":" + std::to_string(edge.to) +
-           ",\"gradient\":" + spellBool(edge.isGradient) +
-           ",\"bytes\":" + std::to_string(edge.bytes) + "}";
-  }
+Json describe(const Boundary &boundary) {
+  return {{"name", boundary.name},
+          {"received", boundary.isReceived},
+          {"gradient", boundary.isGradient},
+          {"requiresGrad", boundary.requiresGrad},
+          {"peer", boundary.peer},
+          {"type", boundary.type},
+          {"bytes", boundary.bytes}};
+}
 
-  std::string spellStage(size_t index) const {
-    const Stage &stage = page.graph.stages[index];
-    static const StageNote nothing;
-    const StageNote &note = page.stages.empty() ? nothing : page.stages[index];
-    return "{\"place\":" + std::to_string(stage.place) +
-           ",\"backward\":" + spellBool(stage.hasBackward) +
-           ",\"forward\":" + spellNumber(stage.forwardTime) +
-           ",\"input\":" + spellNumber(stage.inputTime) +
-           ",\"weight\":" + spellNumber(stage.weightTime) +
-           ",\"collectives\":" +
-           spellList(stageWorks,
-                     [&](Work work) {
-                       return spellList(getCollectives(stage, work),
-                                        spellCollective);
-                     }) +
-           ",\"inputs\":" + spellList(note.inputs, quote) +
-           ",\"parameters\":" + spellList(note.parameters, spellParameter) +
-           ",\"boundaries\":" + spellList(note.boundaries, spellBoundary) + "}";
-  }
+Json describe(const Stage &stage, const StageNote &note) {
+  auto describeAny = [](const auto &each) { return describe(each); };
+  return {{"place", stage.place},
+          {"backward", stage.hasBackward},
+          {"forward", roundNumber(stage.forwardTime)},
+          {"input", roundNumber(stage.inputTime)},
+          {"weight", roundNumber(stage.weightTime)},
+          {"collectives", listOf(stageWorks,
+                                 [&](Work work) {
+                                   return listOf(getCollectives(stage, work),
+                                                 describeAny);
+                                 })},
+          {"inputs", note.inputs},
+          {"parameters", listOf(note.parameters, describeAny)},
+          {"boundaries", listOf(note.boundaries, describeAny)}};
+}
 
-  static std::string spellCollective(const StageCollective &collective) {
-    std::string text = "[" + quote(collective.name) + "," +
-                       std::to_string(collective.channel) + "," +
-                       std::to_string(collective.bytes);
-    for (double number :
-         {collective.start, collective.end, collective.waitStart,
-          collective.waitEnd, collective.hidden})
-      text += "," + spellNumber(number);
-    return text + "]";
-  }
+Json describePlace(const Page &page, int place) {
+  Json cells = Json::array();
+  for (const TimedCell &timed : page.timeline.rows[place])
+    append(cells, static_cast<int>(timed.cell.work), timed.cell.stage,
+           timed.cell.microbatch, roundNumber(timed.start),
+           roundNumber(timed.end));
+  Json described = {{"cells", std::move(cells)}};
+  if (page.memory.empty())
+    return described;
+  described["resident"] = page.memory[place].resident;
+  Json &memory = described["memory"] = Json::array();
+  for (const MemoryStep &step : page.memory[place].activations)
+    append(memory, roundNumber(step.time), step.bytes);
+  return described;
+}
 
-  static std::string spellParameter(const Parameter &parameter) {
-    return "{\"name\":" + quote(parameter.name) +
-           ",\"type\":" + quote(parameter.type) +
-           ",\"bytes\":" + std::to_string(parameter.bytes) + "}";
-  }
-
-  static std::string spellBoundary(const Boundary &boundary) {
-    return "{\"name\":" + quote(boundary.name) +
-           ",\"received\":" + spellBool(boundary.isReceived) +
-           ",\"gradient\":" + spellBool(boundary.isGradient) +
-           ",\"requiresGrad\":" + spellBool(boundary.requiresGrad) +
-           ",\"peer\":" + std::to_string(boundary.peer) +
-           ",\"type\":" + quote(boundary.type) +
-           ",\"bytes\":" + std::to_string(boundary.bytes) + "}";
-  }
-
-  const Page &page;
-};
+Json describePage(const Page &page) {
+  Json places = Json::array(), transfers = Json::array(), edges = Json::array(),
+       stages = Json::array();
+  for (int place = 0; place < page.graph.places; ++place)
+    places.push_back(describePlace(page, place));
+  for (const TimedTransfer &timed : page.timeline.transfers)
+    append(transfers, timed.edge, timed.microbatch, roundNumber(timed.start),
+           roundNumber(timed.end));
+  std::vector<std::string> names = nameEdges(page.graph, page.edgeNames);
+  for (size_t edge = 0; edge < names.size(); ++edge)
+    edges.push_back(describe(page.graph.edges[edge], names[edge]));
+  for (size_t stage = 0; stage < page.graph.stages.size(); ++stage)
+    stages.push_back(
+        describe(page.graph.stages[stage],
+                 page.stages.empty() ? StageNote() : page.stages[stage]));
+  return {{"title", page.title},
+          {"subtitle", page.subtitle},
+          {"unit", roundNumber(page.nanosecondsPerUnit)},
+          {"end", roundNumber(page.timeline.end)},
+          {"deviceMemory", page.deviceMemory},
+          {"places", std::move(places)},
+          {"transfers", std::move(transfers)},
+          {"edges", std::move(edges)},
+          {"stages", std::move(stages)},
+          {"figures", page.figures}};
+}
 
 } // namespace
 
 std::string ppopt::schedule::writePage(const Page &page) {
-  return fillPage(parts, page.title, PlanWriter(page).write());
+  return fillPage(parts, page.title, spell(describePage(page)));
 }

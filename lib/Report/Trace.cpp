@@ -5,7 +5,6 @@
 #include "Json.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <set>
 
@@ -50,7 +49,7 @@ public:
     for (int place = 0; place < graph.places; ++place)
       introduce(place);
     for (int place = 0; place < graph.places; ++place) {
-      addSlice("step", "step", place, computeLane, 0, timeline.end, "");
+      addSlice("step", "step", place, computeLane, 0, timeline.end);
       for (const TimedCell &timed : timeline.rows[place])
         addCell(place, timed);
     }
@@ -66,9 +65,9 @@ private:
   void introduce(int place) {
     std::string number = std::to_string(place);
     addMetadata(place, computeLane, "process_name",
-                "\"name\":" + quote("place " + number + " (predicted)"));
+                {{"name", "place " + number + " (predicted)"}});
     addMetadata(place, computeLane, "process_sort_index",
-                "\"sort_index\":" + std::to_string(int64_t(place) * 1000000));
+                {{"sort_index", int64_t(place) * 1000000}});
     introduceLane(place, computeLane, "compute");
     std::set<int> sendsTo, receivesFrom;
     for (const TimedTransfer &timed : timeline.transfers) {
@@ -98,9 +97,8 @@ private:
   }
 
   void introduceLane(int place, int64_t lane, const std::string &name) {
-    addMetadata(place, lane, "thread_name", "\"name\":" + quote(name));
-    addMetadata(place, lane, "thread_sort_index",
-                "\"sort_index\":" + std::to_string(lane));
+    addMetadata(place, lane, "thread_name", {{"name", name}});
+    addMetadata(place, lane, "thread_sort_index", {{"sort_index", lane}});
   }
 
   void addCell(int place, const TimedCell &timed) {
@@ -108,12 +106,12 @@ private:
     if (cell.work == Work::Sum || cell.work == Work::Update)
       return addSlice(cell.work == Work::Sum ? "wait collectives" : "update",
                       getCategory(cell.work), place, computeLane, timed.start,
-                      timed.end, "");
+                      timed.end);
     std::string stage = std::to_string(cell.stage);
     std::string microbatch = std::to_string(cell.microbatch);
     addSlice(getLetter(cell.work) + (" s" + stage) + " mb" + microbatch,
              getCategory(cell.work), place, computeLane, timed.start, timed.end,
-             "\"stage\":" + stage + ",\"microbatch\":" + microbatch);
+             {{"stage", cell.stage}, {"microbatch", cell.microbatch}});
     for (const StageCollective &collective : getCollectives(timed))
       addCollective(place, timed.start, collective);
   }
@@ -121,81 +119,72 @@ private:
   /// Adds a collective of a run that began at `runStart`, and the wait for it.
   void addCollective(int place, double runStart,
                      const StageCollective &collective) {
-    std::string bytes = "\"bytes\":" + std::to_string(collective.bytes);
     addSlice(collective.name, collective.kind, place,
              collectiveLanes + collective.channel, runStart + collective.start,
              runStart + collective.end,
-             bytes + ",\"exposed\":" + spellTime(collective.getExposed()) +
-                 ",\"hidden\":" + spellTime(collective.hidden) +
-                 ",\"task\":" + quote(collective.task));
+             {{"bytes", collective.bytes},
+              {"exposed", inMicroseconds(collective.getExposed())},
+              {"hidden", inMicroseconds(collective.hidden)},
+              {"task", collective.task}});
     if (collective.getExposed() * options.nanosecondsPerUnit < leastWait)
       return;
     // Waits are named by group and value alone, whatever the kind.
     addSlice("wait " + collective.getSubject(), "wait", place, computeLane,
              runStart + collective.waitStart, runStart + collective.waitEnd,
-             bytes);
+             {{"bytes", collective.bytes}});
   }
 
   void addTransfer(const TimedTransfer &timed) {
     const Edge &edge = graph.edges[timed.edge];
     const std::string &name = names[timed.edge];
     int from = getPlace(edge.from), to = getPlace(edge.to);
-    std::string microbatch = std::to_string(timed.microbatch);
-    std::string id = name + " mb" + microbatch;
-    std::string arguments = "\"transfer\":" + quote(name) +
-                            ",\"microbatch\":" + microbatch +
-                            ",\"bytes\":" + std::to_string(edge.bytes);
+    std::string id = name + " mb" + std::to_string(timed.microbatch);
+    Json arguments = {{"transfer", name},
+                      {"microbatch", timed.microbatch},
+                      {"bytes", edge.bytes}};
     addSlice(id, "send", from, sendLanes + to, timed.start, timed.end,
              arguments);
     addSlice(id, "receive", to, receiveLanes + from, timed.start, timed.end,
              arguments);
-    addFlow(name, "\"ph\":\"s\"", from, sendLanes + to, timed.start, id);
-    addFlow(name, "\"ph\":\"f\",\"bp\":\"e\"", to, receiveLanes + from,
+    addFlow(name, {{"ph", "s"}}, from, sendLanes + to, timed.start, id);
+    addFlow(name, {{"ph", "f"}, {"bp", "e"}}, to, receiveLanes + from,
             std::max(timed.start, timed.end - 1 / options.nanosecondsPerUnit),
             id);
   }
 
-  void addMetadata(int place, int64_t lane, const char *name,
-                   const std::string &arguments) {
-    begin(name);
-    events += ",\"ph\":\"M\"" + spellLane(place, lane) + ",\"args\":{" +
-              arguments + "}}";
+  void addMetadata(int place, int64_t lane, const char *name, Json arguments) {
+    add(name, {{"ph", "M"}}, place, lane, {{"args", std::move(arguments)}});
   }
 
-  void addSlice(const std::string &name, std::string_view category, int place,
+  void addSlice(const std::string &name, const std::string &category, int place,
                 int64_t lane, double start, double end,
-                const std::string &arguments) {
-    begin(name);
-    events += ",\"cat\":" + quote(category) + ",\"ph\":\"X\"" +
-              spellLane(place, lane) + ",\"ts\":" + spellTime(start) +
-              ",\"dur\":" + spellTime(end - start) + ",\"args\":{" + arguments +
-              "}}";
+                Json arguments = Json::object()) {
+    add(name, {{"cat", category}, {"ph", "X"}}, place, lane,
+        {{"ts", inMicroseconds(start)},
+         {"dur", inMicroseconds(end - start)},
+         {"args", std::move(arguments)}});
   }
 
-  void addFlow(const std::string &name, const char *phase, int place, int lane,
-               double time, const std::string &id) {
-    begin(name);
-    events += ",\"cat\":\"transfer\"," + std::string(phase) +
-              spellLane(place, lane) + ",\"ts\":" + spellTime(time) +
-              ",\"id\":" + quote(id) + "}";
+  void addFlow(const std::string &name, const Json &phase, int place,
+               int64_t lane, double time, const std::string &id) {
+    Json kind = {{"cat", "transfer"}};
+    kind.update(phase);
+    add(name, kind, place, lane, {{"ts", inMicroseconds(time)}, {"id", id}});
   }
 
-  void begin(const std::string &name) {
-    events += events.empty() ? "" : ",\n";
-    events += "{\"name\":" + quote(name);
+  /// Adds an event, its fields in this order.
+  void add(const std::string &name, const Json &kind, int place, int64_t lane,
+           const Json &rest) {
+    Json event = {{"name", name}};
+    event.update(kind);
+    event["pid"] = firstProcess + place;
+    event["tid"] = lane;
+    event.update(rest);
+    events += (events.empty() ? "" : ",\n") + spell(event);
   }
 
-  static std::string spellLane(int place, int64_t lane) {
-    return ",\"pid\":" + std::to_string(firstProcess + place) +
-           ",\"tid\":" + std::to_string(lane);
-  }
-
-  /// In microseconds.
-  std::string spellTime(double time) const {
-    char buffer[400]; // the largest double has 309 digits
-    int length = std::snprintf(buffer, sizeof buffer, "%.3f",
-                               time * options.nanosecondsPerUnit / 1000);
-    return std::string(buffer, length);
+  Json inMicroseconds(double time) const {
+    return roundNumber(time * options.nanosecondsPerUnit / 1000);
   }
 
   const Timeline &timeline;

@@ -106,7 +106,6 @@ static void writeRun(json::OStream &json, const Run &run) {
             [](raw_ostream &out, int64_t steps) { out << steps; });
 }
 
-/// Returns JSON without "<", which occurs in strings only.
 static std::string writeData(ArrayRef<Run> runs) {
   std::string text;
   raw_string_ostream out(text);
@@ -116,10 +115,7 @@ static std::string writeData(ArrayRef<Run> runs) {
       json.object([&] { writeRun(json, run); });
   });
   out.flush();
-  std::string escaped;
-  for (char c : text)
-    escaped += c == '<' ? std::string("\\u003c") : std::string(1, c);
-  return escaped;
+  return text;
 }
 
 std::string ppopt::curves::writeCurves(ArrayRef<Run> runs) {

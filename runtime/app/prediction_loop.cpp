@@ -38,7 +38,8 @@ TensorCopy findRows(const Program &program, size_t output, int64_t rows) {
         int64_t end = std::min((part + 1) * plan.rowsOfPart(), rows);
         copy.push_back(
             {program.local ? 0 : rank,
-             {place.place, made.address},
+             place.place,
+             made.address,
              {geometry::Tile(rows * perRow), begin * perRow, end * perRow},
              size});
       }

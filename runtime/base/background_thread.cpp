@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kCheckEvery{50};
 } // namespace
 
 BackgroundThread::BackgroundThread() {
-  comm::SignalsBlocked blocked;
+  SignalsBlocked blocked;
   thread_ = std::thread([this] { run(); });
 }
 

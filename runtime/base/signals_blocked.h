@@ -5,7 +5,7 @@
 
 #include <csignal>
 
-namespace ppopt::comm {
+namespace ppopt::train {
 
 /// While it lives, this thread and the threads that it starts, which inherit
 /// its mask, leave signals to the other threads of the process. Signals that a
@@ -27,6 +27,6 @@ private:
   sigset_t before;
 };
 
-} // namespace ppopt::comm
+} // namespace ppopt::train
 
 #endif // PPOPT_RUNTIME_BASE_SIGNALS_BLOCKED_H

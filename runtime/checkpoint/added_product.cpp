@@ -20,7 +20,7 @@ static std::vector<double> gather(const ppopt_rank &rank, size_t index) {
   std::string dtype = safetensorsDtype(spell(parameter.type));
   int64_t size = byteSize(parameter.type);
   std::vector<double> elements;
-  passToRank0(rank, copiesOfParameter(rank.program, index).front(),
+  passToRank0(rank, findCopy(rank.program, {int64_t(index)}),
               {1, parameter.globalElements(), size}, /*isTransposed=*/false,
               [&](const void *data, uint64_t bytes) {
                 const char *from = static_cast<const char *>(data);

@@ -1,25 +1,23 @@
 //===- checkpoint_shares.h - Assigns a checkpoint's tensors to ranks ------===//
 //
 // The tensors are the parameters and the optimizer states, with global names
-// and global shapes. One rank writes each tensor, and gathers the pieces that
-// it lacks: any rank that has a whole copy, or a piece of a tensor that is
-// sharded or cut. So a tensor in one rank's chunk is written by a rank that has
-// this chunk. All ranks of a place write about the same number of bytes. The
-// assignment depends only on the program.
+// and global shapes. Who writes which, schema/checkpoint_writers.h says.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_RUNTIME_CHECKPOINT_CHECKPOINT_SHARES_H
 #define PPOPT_RUNTIME_CHECKPOINT_CHECKPOINT_SHARES_H
 
-#include "checkpoint/tensor_pieces.h"
 #include "checkpoint/tensor_set.h"
 #include "program/program.h"
+#include "schema/tensor_pieces.h"
 
 #include <string>
 #include <vector>
 
 namespace ppopt::train {
+
+using schema::TensorCopy;
 
 /// The kinds of a checkpoint's files. A rank writes one file per kind of which
 /// it writes tensors.
@@ -38,9 +36,9 @@ std::string stateName(const std::string &state, const std::string &parameter);
 struct CheckpointTensor {
   WantedTensor tensor;
   CheckpointPart part;
-  int64_t bytes;          ///< of the whole tensor
-  TensorCopy pieces = {}; ///< what is written
-  int64_t writer = -1;    ///< the rank of one of the pieces
+  int64_t bytes;     ///< of the whole tensor
+  TensorCopy pieces; ///< what is written
+  int64_t writer;    ///< the rank of one of the pieces
 };
 
 /// Returns all tensors of a checkpoint of the program.

@@ -36,12 +36,6 @@ std::vector<TensorToStore> bufferTensors(const Program &program,
 
 namespace {
 
-/// Returns the copy of the rank with coordinate 0 on all axes but that of
-/// places, and of those that share the parameter with it.
-TensorCopy ownersCopy(const Program &program, size_t parameter) {
-  return copiesOfParameter(program, parameter).front();
-}
-
 /// Exports one tensor per parameter with the names and layouts in `inFile`, and
 /// the buffers. `select` returns the copy of a parameter's tensor that is
 /// exported, or nothing to skip it; `typeOf` returns its type.
@@ -110,7 +104,7 @@ void exportParameters(const ppopt_rank &rank, const std::string &path,
   exportTensors(
       rank, path, tensors, buffers,
       [&](size_t parameter) {
-        return std::optional(ownersCopy(rank.program, parameter));
+        return std::optional(findCopy(rank.program, {int64_t(parameter)}));
       },
       [](const Parameter &parameter) { return parameter.type; });
 }
@@ -128,7 +122,8 @@ void exportGradients(const ppopt_rank &rank, const std::string &path) {
       [&](size_t parameter) -> std::optional<TensorCopy> {
         if (!rank.program.ownedParameter(parameter).gradient)
           return std::nullopt;
-        return firstCopyOfGradient(rank.program, parameter);
+        return findCopy(rank.program,
+                        {int64_t(parameter), schema::TensorOf::summedGradient});
       },
       [](const Parameter &parameter) { return parameter.gradientType; });
 }
@@ -141,7 +136,7 @@ void gatherParameters(const ppopt_rank &rank, const ppopt_rank *into) {
       targets[buffer.index] = buffer.data;
   for (size_t i = 0; i < program.parameters.size(); ++i) {
     const Parameter &parameter = program.parameters[i];
-    passToRank0(rank, ownersCopy(program, i),
+    passToRank0(rank, findCopy(program, {int64_t(i)}),
                 {1, parameter.globalElements(), byteSize(parameter.type)},
                 /*isTransposed=*/false, [&](const void *data, uint64_t bytes) {
                   into->device->copyIn(into->compute, targets[i], data,

@@ -229,21 +229,18 @@ bool ParameterMap::usesPrefix() const {
              [&](const NamePattern &name) { return hasPrefix(name.text()); });
 }
 
-const ParameterMap::Entry *
-ParameterMap::entryOf(const std::string &parameter,
-                      NamePattern::Numbers &numbers) const {
-  const Entry *found = nullptr;
+ParameterMap::Match ParameterMap::match(const std::string &parameter) const {
+  Match found;
   for (const Entry &entry : entries_) {
-    std::optional<NamePattern::Numbers> match =
+    std::optional<NamePattern::Numbers> numbers =
         entry.parameter.match(parameter);
-    if (!match)
+    if (!numbers)
       continue;
-    if (found)
+    if (found.entry)
       throw Error("{}: the parameter '{}' has two entries: '{}' and '{}'",
-                  path_, parameter, found->parameter.text(),
+                  path_, parameter, found.entry->parameter.text(),
                   entry.parameter.text());
-    found = &entry;
-    numbers = *match;
+    found = {&entry, std::move(*numbers)};
   }
   return found;
 }
@@ -254,10 +251,11 @@ ParameterMap::tensorsOf(const Program &program, bool mayLackEntries) const {
   std::vector<std::string> without;
   std::map<std::string, std::string> takers;
   std::map<size_t, std::string> factors; // of what is added to a parameter
+  std::vector<Match> matches;
   std::vector<std::optional<AddedProduct>> products;
   for (size_t i = 0; i < program.parameters.size(); ++i) {
-    NamePattern::Numbers numbers;
-    const Entry *entry = entryOf(program.parameters[i].name, numbers);
+    const auto &[entry, numbers] =
+        matches.emplace_back(match(program.parameters[i].name));
     products.push_back(entry ? productOf(program, i, *entry, numbers)
                              : std::nullopt);
     if (products.back())
@@ -266,8 +264,7 @@ ParameterMap::tensorsOf(const Program &program, bool mayLackEntries) const {
   }
   for (size_t i = 0; i < program.parameters.size(); ++i) {
     const Parameter &parameter = program.parameters[i];
-    NamePattern::Numbers numbers;
-    const Entry *entry = entryOf(parameter.name, numbers);
+    const auto &[entry, numbers] = matches[i];
     auto sum = factors.find(i);
     if (entry && omits(parameter.name))
       throw Error("{}: the parameter '{}' is omitted, and has an entry", path_,

@@ -83,6 +83,10 @@ private:
     bool transposed = false;
     std::optional<Plus> plus = {};
   };
+  struct Match {
+    const Entry *entry = nullptr; ///< null: none matches
+    NamePattern::Numbers numbers = {};
+  };
 
   Entry readEntry(const std::string &where, const std::string &name,
                   const nlohmann::json &value) const;
@@ -91,8 +95,7 @@ private:
                                         const NamePattern::Numbers &) const;
   bool usesPrefix() const;
   bool omits(const std::string &parameter) const;
-  const Entry *entryOf(const std::string &parameter,
-                       NamePattern::Numbers &numbers) const;
+  Match match(const std::string &parameter) const;
 
   std::string path_, prefix_;
   std::vector<Entry> entries_;

@@ -59,7 +59,7 @@ void passPieces(const ppopt_rank &rank, const TensorCopy &copy,
   for (int64_t i = 0; i < pieces.count(); ++i) {
     if (rank.index == 0)
       whole.resize(pieces.bytes(i));
-    for (const TensorPiece &held : copy) {
+    for (const schema::TensorPiece &held : copy) {
       bool isOwn = held.rank == rank.index;
       int64_t bytes =
           isOwn || rank.index == 0 ? pieces.bytesOf(held.elements, i) : 0;
@@ -67,8 +67,9 @@ void passPieces(const ppopt_rank &rank, const TensorCopy &copy,
         continue;
       memory.resize(bytes);
       if (isOwn)
-        pieces.read(*rank.device, rank.compute, rank.places.at(held.address),
-                    held.elements, i, memory.data());
+        pieces.read(*rank.device, rank.compute,
+                    rank.places.at({held.place, held.address}), held.elements,
+                    i, memory.data());
       else
         Messages(rank).receive(memory.data(), bytes, int(held.rank));
       if (rank.index == 0)

@@ -3,13 +3,15 @@
 #ifndef PPOPT_RUNTIME_CHECKPOINT_PASS_TENSOR_H
 #define PPOPT_RUNTIME_CHECKPOINT_PASS_TENSOR_H
 
-#include "checkpoint/tensor_pieces.h"
 #include "data/safetensors.h"
 #include "device/transposed.h"
+#include "schema/tensor_pieces.h"
 
 struct ppopt_rank;
 
 namespace ppopt::train {
+
+using schema::TensorCopy;
 
 /// Called by all ranks. Rank 0 calls `write` with all bytes of a tensor or of
 /// its transpose, in order: piece by piece, so that no rank needs memory for a

@@ -90,14 +90,15 @@ ShareLayout layOutShare(const Program &program, int64_t rank, int64_t memory) {
     int64_t at = 0, direct = directOf(writer);
     for (const auto &part : share.parts)
       for (const CheckpointTensor *tensor : part) {
-        for (const TensorPiece &piece : tensor->pieces) {
+        for (const schema::TensorPiece &piece : tensor->pieces) {
           if (writer != rank && piece.rank != rank)
             continue;
-          GatheredBytes all{
-              writer,        piece.rank,
-              piece.address, piece.elements.inBytes(piece.elementBytes),
-              /*tensor=*/at,
-              /*round=*/0};
+          GatheredBytes all{writer,
+                            piece.rank,
+                            {piece.place, piece.address},
+                            piece.elements.inBytes(piece.elementBytes),
+                            /*tensor=*/at,
+                            /*round=*/0};
           appendPieces(layout.direct, all, 0, direct);
           appendPieces(layout.copied, all, direct, share.bytes);
         }

@@ -8,6 +8,7 @@
 #include "comm/add_elements.h"
 
 #include <cstring>
+#include <type_traits>
 
 namespace ppopt::comm {
 namespace {
@@ -33,43 +34,54 @@ inline BFloat16 narrow(float sum) {
   return {static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
 }
 
-inline float add(float a, float b) { return a + b; }
-inline double add(double a, double b) { return a + b; }
-/// Wraps around in two's complement.
-inline uint32_t add(uint32_t a, uint32_t b) { return a + b; }
-inline uint64_t add(uint64_t a, uint64_t b) { return a + b; }
-inline BFloat16 add(BFloat16 a, BFloat16 b) {
-  return narrow(widen(a) + widen(b));
-}
+struct Add {
+  template <typename T> static T of(T a, T b) {
+    if constexpr (std::is_same_v<T, BFloat16>) {
+      return narrow(widen(a) + widen(b));
+    } else if constexpr (std::is_integral_v<T>) {
+      // Wraps around in two's complement.
+      using Unsigned = std::make_unsigned_t<T>;
+      return static_cast<T>(Unsigned(a) + Unsigned(b));
+    } else {
+      return a + b;
+    }
+  }
+};
 
 /// A NaN is larger than any number.
-template <typename T> bool isLarger(T a, T b) { return a > b || a != a; }
-template <> bool isLarger(BFloat16 a, BFloat16 b) {
-  return isLarger(widen(a), widen(b));
-}
+struct Max {
+  template <typename T> static bool isLarger(T a, T b) {
+    if constexpr (std::is_same_v<T, BFloat16>)
+      return isLarger(widen(a), widen(b));
+    else
+      return a > b || a != a;
+  }
+  template <typename T> static T of(T a, T b) { return isLarger(b, a) ? b : a; }
+};
 
-template <typename T>
-[[gnu::always_inline]] inline void addLoop(void *sum, const void *other,
-                                           int64_t elements) {
-  T *__restrict a = static_cast<T *>(sum);
+template <typename Op, typename T>
+[[gnu::always_inline]] inline void combineLoop(void *into, const void *other,
+                                               int64_t elements) {
+  T *__restrict a = static_cast<T *>(into);
   const T *__restrict b = static_cast<const T *>(other);
   for (int64_t i = 0; i < elements; ++i)
-    a[i] = add(a[i], b[i]);
+    a[i] = Op::of(a[i], b[i]);
 }
 
-[[gnu::always_inline]] inline void
-addTyped(void *sum, const void *other, int64_t elements, ElementType type) {
+template <typename Op>
+[[gnu::always_inline]] inline void combine(void *into, const void *other,
+                                           int64_t elements, ElementType type) {
   switch (type) {
   case ElementType::F32:
-    return addLoop<float>(sum, other, elements);
+    return combineLoop<Op, float>(into, other, elements);
   case ElementType::F64:
-    return addLoop<double>(sum, other, elements);
+    return combineLoop<Op, double>(into, other, elements);
   case ElementType::BF16:
-    return addLoop<BFloat16>(sum, other, elements);
+    return combineLoop<Op, BFloat16>(into, other, elements);
   case ElementType::I32:
-    return addLoop<uint32_t>(sum, other, elements);
+    return combineLoop<Op, int32_t>(into, other, elements);
   case ElementType::I64:
-    return addLoop<uint64_t>(sum, other, elements);
+    return combineLoop<Op, int64_t>(into, other, elements);
   }
 }
 
@@ -77,18 +89,18 @@ using AddFunction = void (*)(void *, const void *, int64_t, ElementType);
 
 void addBaseline(void *sum, const void *other, int64_t elements,
                  ElementType type) {
-  addTyped(sum, other, elements, type);
+  combine<Add>(sum, other, elements, type);
 }
 
 #if defined(__x86_64__)
 [[gnu::target("avx2")]] void addAvx2(void *sum, const void *other,
                                      int64_t elements, ElementType type) {
-  addTyped(sum, other, elements, type);
+  combine<Add>(sum, other, elements, type);
 }
 
 [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] void
 addAvx512(void *sum, const void *other, int64_t elements, ElementType type) {
-  addTyped(sum, other, elements, type);
+  combine<Add>(sum, other, elements, type);
 }
 #endif
 
@@ -106,28 +118,9 @@ AddFunction chooseAddFunction() {
 
 } // namespace
 
-template <typename T>
-static void maxLoop(void *most, const void *other, int64_t elements) {
-  T *__restrict a = static_cast<T *>(most);
-  const T *__restrict b = static_cast<const T *>(other);
-  for (int64_t i = 0; i < elements; ++i)
-    a[i] = isLarger(b[i], a[i]) ? b[i] : a[i];
-}
-
 void takeMaxima(void *most, const void *other, int64_t elements,
                 ElementType type) {
-  switch (type) {
-  case ElementType::F32:
-    return maxLoop<float>(most, other, elements);
-  case ElementType::F64:
-    return maxLoop<double>(most, other, elements);
-  case ElementType::BF16:
-    return maxLoop<BFloat16>(most, other, elements);
-  case ElementType::I32:
-    return maxLoop<int32_t>(most, other, elements);
-  case ElementType::I64:
-    return maxLoop<int64_t>(most, other, elements);
-  }
+  combine<Max>(most, other, elements, type);
 }
 
 void addElements(void *sum, const void *other, int64_t elements,

@@ -81,7 +81,7 @@ ThreadWatch::~ThreadWatch() {
 }
 
 void ThreadWatch::run() {
-  SignalsBlocked blocked;
+  train::SignalsBlocked blocked;
   std::unique_lock<std::mutex> guard(lock);
   milliseconds sinceFailure{0}; // in which the watch could run
   while (!wake.wait_for(guard, kPeriod, [&] { return ends; })) {
@@ -141,7 +141,7 @@ void ProcessWatch::leave() {
 }
 
 void ProcessWatch::run() {
-  SignalsBlocked blocked;
+  train::SignalsBlocked blocked;
   std::vector<pollfd> polled(1 + links.size(), {wakeUp, POLLIN, 0});
   while (true) {
     for (size_t i = 0; i < links.size(); ++i)

@@ -33,7 +33,7 @@ SampleFeed::SampleFeed(const Program &program, device::Device &device,
   }
   if (staged_.empty())
     return;
-  comm::SignalsBlocked blocked;
+  SignalsBlocked blocked;
   reader_ = std::thread([this] { readBatches(); });
 }
 

@@ -21,6 +21,7 @@ struct Scope {
   const schema::Program *program = nullptr; ///< null: of another document
   /// In whose arena addresses are; null: the first, as nothing says otherwise.
   const schema::Place *place = nullptr;
+  bool refusesUnknown = false; ///< fields that the schema does not have
 };
 
 // Each throws Error.

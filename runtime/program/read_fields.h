@@ -1,7 +1,8 @@
 //===- read_fields.h - Reads structs of the schema strictly ---------------===//
 //
 // A field that is missing, of the wrong type or beyond its bounds throws an
-// Error that names its path. Fields that the schema does not have are ignored.
+// Error that names its path. So does a field that the schema does not have, if
+// the scope refuses it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +15,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 namespace ppopt::runtime {
 
 /// That of schema/write_fields.h, so that what is written can be read without
@@ -23,6 +28,14 @@ using Json = nlohmann::ordered_json;
 template <typename T>
 void readValue(const Json &json, const Path &path, T &value,
                const schema::Bounds &bounds, const Scope &scope = {});
+
+/// Returns whether the bounds of a field are those of numbers.
+template <typename T> constexpr bool hasNumbers() {
+  constexpr schema::Shape shape = schema::shapeOf<T>();
+  if constexpr (shape == schema::Shape::list || shape == schema::Shape::orNull)
+    return hasNumbers<typename T::value_type>();
+  return shape == schema::Shape::number;
+}
 
 /// Returns an integer within the bounds.
 inline int64_t readInteger(const Json &json, const Path &path,
@@ -53,11 +66,13 @@ public:
   template <typename T, typename... B>
   void operator()(const char *name, T &value, const char *,
                   const B &...bounds) {
+    note(name);
     read(get(name), name, value, boundsOf<T>(bounds...));
   }
 
   template <typename T, typename... B>
   void optional(const char *name, T &value, const char *, const B &...bounds) {
+    note(name);
     auto found = object.find(name);
     if (found != object.end())
       read(*found, name, value, boundsOf<T>(bounds...));
@@ -67,10 +82,12 @@ public:
 
   template <typename Declare>
   void nested(const char *name, const char *, const Declare &declare) {
+    note(name);
     const Json &inner = get(name);
     Path innerPath = path[name];
     FieldReader reader(inner, innerPath, scope, ofAddresses);
     declare(reader);
+    reader.refuseUnknown();
   }
 
   template <typename Declare>
@@ -79,7 +96,20 @@ public:
       declare(*this);
   }
 
+  void refuseUnknown() const {
+    if (!scope.refusesUnknown)
+      return;
+    for (const auto &field : object.items())
+      if (std::find(known.begin(), known.end(), field.key()) == known.end())
+        path[field.key().c_str()].fail("is no field of the document");
+  }
+
 private:
+  void note(const char *name) {
+    if (scope.refusesUnknown)
+      known.push_back(name);
+  }
+
   const Json &get(const char *name) const {
     auto found = object.find(name);
     if (found == object.end())
@@ -88,8 +118,12 @@ private:
   }
 
   template <typename T> schema::Bounds boundsOf() const {
-    return schema::shapeOf<T>() == schema::Shape::address ? ofAddresses
-                                                          : schema::Bounds();
+    if constexpr (schema::shapeOf<T>() == schema::Shape::address)
+      return ofAddresses;
+    else if constexpr (hasNumbers<T>())
+      return schema::anyInteger;
+    else
+      return {};
   }
   template <typename T, typename B>
   schema::Bounds boundsOf(const B &declared) const {
@@ -121,7 +155,22 @@ private:
   const Path &path;
   Scope scope;
   const schema::Bounds ofAddresses;
+  std::vector<std::string_view> known; ///< fields that the struct declares
 };
+
+/// Returns a number within the bounds, of which only the least matters: 0, more
+/// than 0, or any.
+inline double readNumber(const Json &json, const Path &path,
+                         const schema::Bounds &bounds) {
+  if (!json.is_number())
+    path.fail("is not a number");
+  double number = json.get<double>();
+  if (bounds.least > 0 && number <= 0)
+    path.fail("must be greater than 0");
+  if (bounds.least == 0 && number < 0)
+    path.fail("must not be less than 0");
+  return number;
+}
 
 template <typename T>
 void readList(const Json &json, const Path &path, T &list,
@@ -157,6 +206,7 @@ void readFields(const Json &json, const Path &path, T &value,
                 const schema::Bounds &bounds, const Scope &scope) {
   FieldReader reader(json, path, scope, bounds);
   T::visit(reader, value);
+  reader.refuseUnknown();
   if (std::string wrong = schema::whyUnfit(value); !wrong.empty())
     path.fail("contradicts itself: " + wrong);
 }
@@ -173,9 +223,7 @@ void readValue(const Json &json, const Path &path, T &value,
   } else if constexpr (shape == Shape::integer) {
     value = readInteger(json, path, bounds, scope);
   } else if constexpr (shape == Shape::number) {
-    if (!json.is_number())
-      path.fail("is not a number");
-    value = json.get<double>();
+    value = readNumber(json, path, bounds);
   } else if constexpr (shape == Shape::text) {
     if (!json.is_string())
       path.fail("is not a string");

@@ -18,6 +18,8 @@
 
 namespace ppopt::schema {
 
+inline constexpr Limits notNegative{0, INT64_MAX};
+
 /// Rates at the points of a grid of sizes.
 struct MatmulRates {
   static constexpr const char *title = "Rates of matmuls";
@@ -80,11 +82,13 @@ struct ElementRates {
       "transpose",
       positive);
     f("operation", self.operation,
-      "nanoseconds for each further cheap operation on an element");
+      "nanoseconds for each further cheap operation on an element",
+      notNegative);
     f("division", self.division,
-      "additional nanoseconds for a division or a root");
+      "additional nanoseconds for a division or a root", notNegative);
     f("function", self.function,
-      "additional nanoseconds for an exponential, a logarithm, a tanh");
+      "additional nanoseconds for an exponential, a logarithm, a tanh",
+      notNegative);
   }
 };
 
@@ -105,7 +109,8 @@ struct LinkRates {
   double latency = 0, rate = 0;
 
   template <typename V, typename T> static void visit(V &f, T &self) {
-    f("latency", self.latency, "nanoseconds before the first byte");
+    f("latency", self.latency, "nanoseconds before the first byte",
+      notNegative);
     f("rate", self.rate, "bytes per nanosecond", positive);
   }
 };
@@ -158,7 +163,7 @@ struct Device {
     f("attention", self.attention, "likewise");
     f("elements", self.elements, "likewise");
     f("memory", self.memory, "by how much a launch touches, ascending");
-    f("launch", self.launch, "nanoseconds that each launch adds");
+    f("launch", self.launch, "nanoseconds that each launch adds", notNegative);
     f.optional("roofline", self.roofline,
                "whether a launch computes while it reads and writes, as a GPU "
                "does, and takes as long as the slower of both, not their sum");

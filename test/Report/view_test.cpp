@@ -170,19 +170,19 @@ TEST(Trace, OneMicrobatch) {
 {"name":"thread_sort_index","ph":"M","pid":1000001,"tid":1000000,"args":{"sort_index":1000000}},
 {"name":"thread_name","ph":"M","pid":1000001,"tid":2000000,"args":{"name":"receive from 0"}},
 {"name":"thread_sort_index","ph":"M","pid":1000001,"tid":2000000,"args":{"sort_index":2000000}},
-{"name":"step","cat":"step","ph":"X","pid":1000000,"tid":1,"ts":0.000,"dur":12.000,"args":{}},
-{"name":"F s0 mb0","cat":"forward","ph":"X","pid":1000000,"tid":1,"ts":0.000,"dur":1.500,"args":{"stage":0,"microbatch":0}},
-{"name":"B s0 mb0","cat":"backward","ph":"X","pid":1000000,"tid":1,"ts":9.000,"dur":3.000,"args":{"stage":0,"microbatch":0}},
-{"name":"step","cat":"step","ph":"X","pid":1000001,"tid":1,"ts":0.000,"dur":12.000,"args":{}},
-{"name":"F s1 mb0","cat":"forward","ph":"X","pid":1000001,"tid":1,"ts":3.000,"dur":1.500,"args":{"stage":1,"microbatch":0}},
-{"name":"B s1 mb0","cat":"backward","ph":"X","pid":1000001,"tid":1,"ts":4.500,"dur":3.000,"args":{"stage":1,"microbatch":0}},
-{"name":"x0 mb0","cat":"send","ph":"X","pid":1000000,"tid":1000001,"ts":1.500,"dur":1.500,"args":{"transfer":"x0","microbatch":0,"bytes":1}},
-{"name":"x0 mb0","cat":"receive","ph":"X","pid":1000001,"tid":2000000,"ts":1.500,"dur":1.500,"args":{"transfer":"x0","microbatch":0,"bytes":1}},
-{"name":"x0","cat":"transfer","ph":"s","pid":1000000,"tid":1000001,"ts":1.500,"id":"x0 mb0"},
+{"name":"step","cat":"step","ph":"X","pid":1000000,"tid":1,"ts":0,"dur":12,"args":{}},
+{"name":"F s0 mb0","cat":"forward","ph":"X","pid":1000000,"tid":1,"ts":0,"dur":1.5,"args":{"stage":0,"microbatch":0}},
+{"name":"B s0 mb0","cat":"backward","ph":"X","pid":1000000,"tid":1,"ts":9,"dur":3,"args":{"stage":0,"microbatch":0}},
+{"name":"step","cat":"step","ph":"X","pid":1000001,"tid":1,"ts":0,"dur":12,"args":{}},
+{"name":"F s1 mb0","cat":"forward","ph":"X","pid":1000001,"tid":1,"ts":3,"dur":1.5,"args":{"stage":1,"microbatch":0}},
+{"name":"B s1 mb0","cat":"backward","ph":"X","pid":1000001,"tid":1,"ts":4.5,"dur":3,"args":{"stage":1,"microbatch":0}},
+{"name":"x0 mb0","cat":"send","ph":"X","pid":1000000,"tid":1000001,"ts":1.5,"dur":1.5,"args":{"transfer":"x0","microbatch":0,"bytes":1}},
+{"name":"x0 mb0","cat":"receive","ph":"X","pid":1000001,"tid":2000000,"ts":1.5,"dur":1.5,"args":{"transfer":"x0","microbatch":0,"bytes":1}},
+{"name":"x0","cat":"transfer","ph":"s","pid":1000000,"tid":1000001,"ts":1.5,"id":"x0 mb0"},
 {"name":"x0","cat":"transfer","ph":"f","bp":"e","pid":1000001,"tid":2000000,"ts":2.999,"id":"x0 mb0"},
-{"name":"x1 mb0","cat":"send","ph":"X","pid":1000001,"tid":1000000,"ts":7.500,"dur":1.500,"args":{"transfer":"x1","microbatch":0,"bytes":1}},
-{"name":"x1 mb0","cat":"receive","ph":"X","pid":1000000,"tid":2000001,"ts":7.500,"dur":1.500,"args":{"transfer":"x1","microbatch":0,"bytes":1}},
-{"name":"x1","cat":"transfer","ph":"s","pid":1000001,"tid":1000000,"ts":7.500,"id":"x1 mb0"},
+{"name":"x1 mb0","cat":"send","ph":"X","pid":1000001,"tid":1000000,"ts":7.5,"dur":1.5,"args":{"transfer":"x1","microbatch":0,"bytes":1}},
+{"name":"x1 mb0","cat":"receive","ph":"X","pid":1000000,"tid":2000001,"ts":7.5,"dur":1.5,"args":{"transfer":"x1","microbatch":0,"bytes":1}},
+{"name":"x1","cat":"transfer","ph":"s","pid":1000001,"tid":1000000,"ts":7.5,"id":"x1 mb0"},
 {"name":"x1","cat":"transfer","ph":"f","bp":"e","pid":1000000,"tid":2000001,"ts":8.999,"id":"x1 mb0"}
 ]}
 )json");
@@ -217,8 +217,8 @@ TEST(Trace, CollectivesInsideARun) {
   for (
       const char *line :
       {R"({"name":"thread_name","ph":"M","pid":1000000,"tid":3000004,"args":{"name":"in tasks dp"}})",
-       R"({"name":"all-gather dp b0","cat":"all-gather","ph":"X","pid":1000000,"tid":3000004,"ts":2.000,"dur":2.000,"args":{"bytes":64,"exposed":1.000,"hidden":1.000,"task":"s0_B"}})",
-       R"({"name":"wait dp b0","cat":"wait","ph":"X","pid":1000000,"tid":1,"ts":3.000,"dur":1.000,"args":{"bytes":64}})"})
+       R"({"name":"all-gather dp b0","cat":"all-gather","ph":"X","pid":1000000,"tid":3000004,"ts":2,"dur":2,"args":{"bytes":64,"exposed":1,"hidden":1,"task":"s0_B"}})",
+       R"({"name":"wait dp b0","cat":"wait","ph":"X","pid":1000000,"tid":1,"ts":3,"dur":1,"args":{"bytes":64}})"})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
   // Short waits are left out.
   options.nanosecondsPerUnit = 999;

@@ -200,6 +200,7 @@ def main():
                                         FULLY_SHARDED_PIPELINE], 1e-12))
         harness.case("contents, fully sharded", lambda: check_contents(bench, f32, "dp=2,fsdp=2", FULLY_SHARDED[2:], [range(4)]))
         harness.case("contents, sharded", lambda: check_contents(bench, f32, "dp=2,fsdp=2", SHARDED[2:], [range(4)]))
+        harness.case("contents, fully sharded pipeline", lambda: check_contents(bench, f32, flags=FULLY_SHARDED_PIPELINE[2:]))
         harness.case("contents, cut", lambda: check_contents(bench, f32, "dp=2,tp=2", CUT[2:], [range(4)]))
         for name, flags in ("", SHARDED), (" pipeline", SHARDED_PIPELINE), (" fully", FULLY_SHARDED), (" and cut", CUT):
             harness.case(f"bounded memory, sharded{name}", functools.partial(check_memory, bench, f32, flags))

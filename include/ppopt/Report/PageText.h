@@ -20,7 +20,7 @@ struct PageParts {
   std::string_view style, script;
 };
 
-/// Returns the page. `data` is JSON without "<".
+/// Returns the page. `data` is JSON.
 std::string fillPage(const PageParts &parts, std::string_view title,
                      std::string_view data);
 

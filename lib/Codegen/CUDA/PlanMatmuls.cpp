@@ -105,16 +105,14 @@ static Moves chooseMoves(GemmOp op, const MatmulOperand &operand,
   return {alongDepth, getStep(row) < getStep(depth) ? rows : MatmulDim::K};
 }
 
-static int64_t roundDown(int64_t value) {
-  return llvm::bit_floor(static_cast<uint64_t>(value));
-}
-
 /// Returns the sizes m, n, k of a tile. It has no more than the matmul needs,
 /// and is smaller than it could be if there were too few blocks.
 static std::array<int64_t, 3> chooseTile(GemmOp op) {
   Type type = getElementTypeOrSelf(op.getA());
-  int64_t most = roundDown(getThreshold(op, Threshold::GpuMatmulTile));
-  int64_t depth = roundDown(getThreshold(op, Threshold::GpuMatmulDepth));
+  int64_t most =
+      llvm::bit_floor<uint64_t>(getThreshold(op, Threshold::GpuMatmulTile));
+  int64_t depth =
+      llvm::bit_floor<uint64_t>(getThreshold(op, Threshold::GpuMatmulDepth));
   if (type.isF64())
     most /= 2;
   if (!usesTensorCores(op))

@@ -8,7 +8,7 @@
 #include "checkpoint/checkpoint_manifest.h"
 #include "executor/programs.h"
 #include "executor/rank.h"
-#include "ppopt/share_by_size.h"
+#include "schema/share_by_size.h"
 #include "train_files.h"
 
 #include <gtest/gtest.h>
@@ -28,24 +28,34 @@
 #include <thread>
 
 using namespace ppopt::train;
+using ppopt::schema::assignBySize;
+using ppopt::schema::SizedItem;
 
 //===----------------------------------------------------------------------===//
 // Shares
 //===----------------------------------------------------------------------===//
 
-TEST(ShareBySize, WeighsAlike) {
-  using Shares = std::vector<size_t>;
-  EXPECT_EQ(ppopt::shareBySize({1, 9, 3, 5, 4}, 2), (Shares{1, 0, 0, 1, 1}));
-  EXPECT_EQ(ppopt::shareBySize({7, 7, 7}, 3), (Shares{0, 1, 2}));
-  EXPECT_EQ(ppopt::shareBySize({4, 0, 2}, 1), (Shares{0, 0, 0}));
-  EXPECT_EQ(ppopt::shareBySize({}, 4), Shares{});
+TEST(AssignBySize, WeighsAlike) {
+  using Shares = std::vector<int64_t>;
+  auto share = [](std::initializer_list<int64_t> sizes, int64_t shares) {
+    Shares any(shares);
+    std::iota(any.begin(), any.end(), 0);
+    std::vector<SizedItem> items;
+    for (int64_t size : sizes)
+      items.push_back({size, any});
+    return assignBySize(items, shares);
+  };
+  EXPECT_EQ(share({1, 9, 3, 5, 4}, 2), (Shares{1, 0, 0, 1, 1}));
+  EXPECT_EQ(share({7, 7, 7}, 3), (Shares{0, 1, 2}));
+  EXPECT_EQ(share({4, 0, 2}, 1), (Shares{0, 0, 0}));
+  EXPECT_EQ(share({}, 4), Shares{});
 }
 
 TEST(AssignBySize, BeginsWithTheFewestChoices) {
-  using Shares = std::vector<size_t>;
-  EXPECT_EQ(ppopt::assignBySize({{9, {0, 1, 2}}, {2, {1}}, {5, {0, 1}}}, 3),
+  using Shares = std::vector<int64_t>;
+  EXPECT_EQ(assignBySize({{9, {0, 1, 2}}, {2, {1}}, {5, {0, 1}}}, 3),
             (Shares{2, 1, 0}));
-  EXPECT_EQ(ppopt::assignBySize({{4, {2, 0}}, {4, {1, 2}}}, 3), (Shares{0, 1}));
+  EXPECT_EQ(assignBySize({{4, {2, 0}}, {4, {1, 2}}}, 3), (Shares{0, 1}));
 }
 
 //===----------------------------------------------------------------------===//

@@ -162,7 +162,7 @@ TEST_P(ShardedCheckpoint, OwnersWrite) {
   Program program = read(GetParam());
   for (const CheckpointTensor &tensor : shareCheckpoint(program)) {
     std::set<int64_t> elements, holders;
-    for (const TensorPiece &piece : tensor.pieces) {
+    for (const schema::TensorPiece &piece : tensor.pieces) {
       EXPECT_GT(piece.bytes(), 0);
       EXPECT_EQ(tensor.bytes % piece.elementBytes, 0);
       piece.elements.forEachRun([&](int64_t global, int64_t, int64_t count) {
@@ -270,7 +270,7 @@ TEST(CheckpointShares, HybridGroupsShareTheWork) {
 TEST(CheckpointShares, TiedStatesAreOfAllPlaces) {
   auto tensors = byName(tied); // 17 elements: chunks of 5, 4, 4, 4
   std::vector<int64_t> ranks;
-  for (const TensorPiece &piece : tensors.at("m/t.first").pieces)
+  for (const schema::TensorPiece &piece : tensors.at("m/t.first").pieces)
     ranks.push_back(piece.rank);
   EXPECT_EQ(ranks, (std::vector<int64_t>{0, 1}));
   EXPECT_EQ(tensors.at("m/t.second").writer, 3);
@@ -365,7 +365,7 @@ void expectUnread(const Layout &layout) {
       for (const StoredTensor &tensor : file.tensors())
         for (const CheckpointTensor &entry : shareCheckpoint(program))
           if (entry.tensor.name == tensor.name)
-            for (const TensorPiece &piece : entry.pieces)
+            for (const schema::TensorPiece &piece : entry.pieces)
               needs |= piece.rank == rank;
       // One bit of the last byte.
       auto flip = [&] {

@@ -9,45 +9,51 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef PPOPT_RUNTIME_CHECKPOINT_TENSOR_PIECES_H
-#define PPOPT_RUNTIME_CHECKPOINT_TENSOR_PIECES_H
+#ifndef PPOPT_RUNTIME_SCHEMA_TENSOR_PIECES_H
+#define PPOPT_RUNTIME_SCHEMA_TENSOR_PIECES_H
 
-#include "program/program.h"
+#include "schema/program.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
-namespace ppopt::train {
+namespace ppopt::schema {
 
 /// Elements of a tensor, in the memory of a rank.
 struct TensorPiece {
   int64_t rank;
-  runtime::PlaceAddress address; ///< of the first of them
+  int64_t place;   ///< in whose arena it is
+  Address address; ///< of the first of them
   geometry::TilePart elements;
   int64_t elementBytes;
 
   int64_t bytes() const { return elements.count() * elementBytes; }
 };
 
+/// A parameter, the sum of its gradient after a step, or an optimizer state.
+struct TensorOf {
+  enum Kind { value, summedGradient, state };
+  int64_t parameter;
+  Kind kind = value;
+  size_t number = 0; ///< of the state
+};
+
 /// Pieces that are a whole tensor: each element is in one of them. No two are
 /// of one rank, unless the launch is local.
 using TensorCopy = std::vector<TensorPiece>;
 
-/// Returns the copies of a parameter: one per group with ranks of the owner's
-/// place.
-std::vector<TensorCopy> copiesOfParameter(const runtime::Program &program,
-                                          size_t parameter);
+/// Returns the ranks of the mesh that have elements of a tensor, in copies with
+/// ranks of the owner's place.
+std::vector<int64_t> findHolders(const Program &program,
+                                 const TensorOf &tensor);
 
-/// Returns the copies of one of its optimizer states, likewise.
-std::vector<TensorCopy> copiesOfState(const runtime::Program &program,
-                                      size_t parameter, size_t state);
+/// Returns the copy of which one of these ranks has a piece; without a rank,
+/// and if the launch is local, the first.
+TensorCopy findCopy(const Program &program, const TensorOf &tensor,
+                    std::optional<int64_t> rank = std::nullopt);
 
-/// Returns the copy of its gradient, complete after a step, whose first piece
-/// has the least rank. The parameter has a gradient.
-TensorCopy firstCopyOfGradient(const runtime::Program &program,
-                               size_t parameter);
+} // namespace ppopt::schema
 
-} // namespace ppopt::train
-
-#endif // PPOPT_RUNTIME_CHECKPOINT_TENSOR_PIECES_H
+#endif // PPOPT_RUNTIME_SCHEMA_TENSOR_PIECES_H

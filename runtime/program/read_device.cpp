@@ -1,0 +1,91 @@
+//===- read_device.cpp - Reads a device's document ------------------------===//
+
+#include "program/read_device.h"
+
+#include "base/json_structure.h"
+#include "program/read_fields.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace ppopt::runtime {
+namespace {
+
+using schema::Device;
+
+/// Checks that a list has one entry per type.
+template <typename T>
+void checkTypes(const std::vector<T> &entries, const Path &list) {
+  for (MatmulType type : {MatmulType::f32, MatmulType::f64, MatmulType::bf16}) {
+    auto count =
+        std::count_if(entries.begin(), entries.end(),
+                      [&](const T &entry) { return entry.type == type; });
+    if (count == 0)
+      list.fail(std::string("lacks ") + schema::spell(type));
+    if (count > 1)
+      list.fail(std::string("has ") + schema::spell(type) + " twice");
+  }
+}
+
+void checkAscending(const std::vector<int64_t> &sizes, const Path &list) {
+  if (sizes.empty())
+    list.fail("has no elements");
+  if (!std::is_sorted(sizes.begin(), sizes.end(), std::less_equal<>()))
+    list.fail("is not in ascending order");
+}
+
+void checkGrid(const schema::MatmulRates &matmul, const Path &path) {
+  checkAscending(matmul.m, path["m"]);
+  checkAscending(matmul.n, path["n"]);
+  checkAscending(matmul.k, path["k"]);
+  size_t points = matmul.m.size() * matmul.n.size() * matmul.k.size();
+  for (auto [name, rates] : {std::pair("rates", &matmul.rates),
+                             std::pair("transposed", &matmul.transposed)})
+    if (rates->size() != points)
+      path[name].fail(fmt::format("has {} elements, and m, n and k make {}",
+                                  rates->size(), points));
+}
+
+/// Checks what single fields do not say.
+void check(const Device &device, const Path &root) {
+  checkTypes(device.matmuls, root["matmuls"]);
+  checkTypes(device.attention, root["attention"]);
+  checkTypes(device.elements, root["elements"]);
+  const Path matmuls = root["matmuls"], memory = root["memory"];
+  for (size_t i = 0; i < device.matmuls.size(); ++i)
+    checkGrid(device.matmuls[i], matmuls[i]);
+  if (device.memory.empty())
+    memory.fail("has no elements");
+  for (size_t i = 1; i < device.memory.size(); ++i)
+    if (device.memory[i].bytes <= device.memory[i - 1].bytes)
+      memory.fail("is not in ascending order of bytes");
+}
+
+Device readDocument(const Json &document) {
+  if (!document.is_object())
+    throw Error("is not the document of a device");
+  if (document.value("version", Json()) != 1)
+    throw Error("version is not 1, the version that this ppopt reads");
+  Device device;
+  const Path root(nullptr, nullptr);
+  Scope scope;
+  scope.refusesUnknown = true;
+  readValue(document, root, device, {}, scope);
+  check(device, root);
+  return device;
+}
+
+} // namespace
+
+std::optional<Device> readDevice(std::string_view json, std::string &error) {
+  try {
+    return readDocument(Json::parse(json));
+  } catch (const Json::exception &caught) {
+    error = "is not JSON: " + reasonOf(caught);
+  } catch (const Error &caught) {
+    error = caught.what();
+  }
+  return std::nullopt;
+}
+
+} // namespace ppopt::runtime
