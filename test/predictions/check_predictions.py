@@ -259,6 +259,30 @@ class Checks:
         for paths in ([folder], [os.path.join(folder, name) for name in ("c.safetensors", "b", "a.safetensors")]):
             compare(str(paths), predict(program, self.init, paths), expected, CLASSIFIER.TYPES)
 
+    def as_bytes(self, plan):
+        """What a file stores as U8 has the bits of the same numbers stored in the inputs' types, in training, evaluations and predictions, and a line says
+        so. Of several files one may."""
+        program, values = self.classifier(plan), {name: array / 128 for name, array in CLASSIFIER.parameters().items()}
+        random = np.random.default_rng(9)
+        bytes_ = {"x": random.integers(0, 256, size=(43, CLASSIFIER.FEATURES)), "y": random.integers(0, CLASSIFIER.CLASSES, size=43)}
+        bytes_ = {name: array.astype(np.uint8) for name, array in bytes_.items()}
+        numbers = {"x": bytes_["x"].astype(np.float64), "y": bytes_["y"].astype(np.int32)}
+        init, found = self.write("bytes-init", values), []
+        for data in (numbers, bytes_):
+            ours = run(program, ["--lr", "0.05", "--eval-inputs", self.write("evaluated", data), "--eval-batches", "all"], init=values, inputs=data, steps=5)
+            predicted = self.predict(program, {"x": data["x"]}, init)
+            compare("bytes", predicted, CLASSIFIER.outputs(values, numbers), CLASSIFIER.TYPES)
+            found.append((ours.hexadecimal, [(e["loss_hex"], e["metrics"]) for e in ours.all_records if e["event"] == "eval"],
+                          {name: array.tobytes() for name, array in predicted.tensors.items()}))
+            for flag, names, said in (("--inputs", "x, y", ours.output), ("--eval-inputs", "x, y", ours.output), ("--predict", "x", predicted.output)):
+                line = f"{flag}: stored as U8, converted to the inputs' types, values 0 to 255: {names}\n"
+                assert (line in said) == (data is bytes_), said
+        assert found[0] == found[1], found
+        paths = [self.write(f"mixed/{name}", {"x": data["x"][rows]}) for name, data, rows in
+                 (("a", bytes_, slice(0, 9)), ("b", numbers, slice(9, 30)), ("c", bytes_, slice(30, 43)))]
+        mixed = predict(program, init, paths)
+        assert {name: array.tobytes() for name, array in mixed.tensors.items()} == found[0][2]
+
     def not_finite(self, plan):
         """A row that is not finite has outputs that are not, and no others have."""
         data = CLASSIFIER.rows(ROWS)
@@ -395,6 +419,7 @@ def main():
         harness.case("files", checks.files)
         for plan in ("one", "dp, pp, microbatches"):
             harness.case(f"not finite: {plan}", lambda: checks.not_finite(plan))
+            harness.case(f"bytes: {plan}", lambda: checks.as_bytes(plan))
         harness.case("fake device", checks.fake_device)
         for plan in ("one", "dp, pp", "zero 3", "tp", "zb-v"):
             harness.case(f"training: {plan}", lambda: checks.training(plan))
