@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Predictions are numpy's for each row, in the rows' order, whatever the program's batch, plan and launch: floats, integers and booleans, of two places, cut
 over ranks and whole, with dropout off. Two models are compared with PyTorch too (Inputs/torch_predictions.json; make_torch_predictions.py wrote it).
-Outputs whose rows depend on other rows are refused, and outputs change nothing in training.
+Outputs whose rows depend on other rows are refused, and outputs change nothing in training. What is planted in the program that predicts is seen.
 """
 import json
 import os
@@ -17,6 +17,7 @@ sys.path[:0] = [os.path.dirname(HERE)]
 from support import safetensors_io  # noqa: E402
 from support.executable import Mismatch, checked, compile_model, environment, expect_close, run  # noqa: E402
 from support.mpirun import under_mpirun  # noqa: E402
+from support.mutations import tool_of  # noqa: E402
 from support.results import Harness, Skip  # noqa: E402
 
 from predictions import command_of, compare, predict  # noqa: E402
@@ -40,6 +41,10 @@ LOOK_UPS = {"one": [], "dp, microbatches": ["--mesh", "dp=2", "--microbatches", 
             "trainers": ["--mesh", "dp=2", "--sync", "async"]}
 GPTS = {"one": [], "dp, pp": ["--mesh", "dp=2,pp=2"], "zero 3": ["--mesh", "fsdp=2", "--zero", "3"], "tp": ["--mesh", "tp=2"], "tp, pp": ["--mesh", "tp=2,pp=2"],
         "tp, table by rows": ["--mesh", "tp=2", "--shard", "wte=[{tp}, {}]"], "local": ["--mesh", "pp=2", "--launch", "local"], "blocks": ["--block-bytes", "64"]}
+# Mutations of the program that predicts (support/mutations.py), each with a plan of the classifier, or of the look-up, that must see it.
+MUTATED = [("outputs-exchanged", "one"), ("rows-rotated", "one"), ("rows-rotated", "zero 3, pp"), ("output-not-gathered", "tp, classes"),
+           ("release-before-last-reader", "zero 3")]
+MUTATED_LOOK_UP = [("look-up-at-zero", "table by rows"), ("look-up-not-masked", "table by rows")]
 
 R, S = "T(8x6xf64)", "T(6xf64)"
 # Lines that make %y of %x and %h = x · w, in which rows depend on each other or on their position in the batch.
@@ -107,13 +112,13 @@ class Checks:
         safetensors_io.write(path, values)
         return path
 
-    def compile(self, name, text, flags):
+    def compile(self, name, text, flags, ppopt=None):
         """Each program once; messages name its file."""
         if name not in self.programs:
             path = os.path.join(self.directory, re.sub(r"\W+", "-", name))
             with open(path + ".mlir", "w", encoding="utf8") as file:
                 file.write(text)
-            self.programs[name] = compile_model(self.ppopt, path + ".mlir", path, ["--threads", "1", *flags])
+            self.programs[name] = compile_model(ppopt or self.ppopt, path + ".mlir", path, ["--threads", "1", *flags])
         return self.programs[name]
 
     def classifier(self, plan, batch=8, dtype="f64"):
@@ -283,6 +288,17 @@ class Checks:
         mixed = predict(program, init, paths)
         assert {name: array.tobytes() for name, array in mixed.tensors.items()} == found[0][2]
 
+    def planted(self, mutation, subject, plan, flags):
+        """A bug of the program that predicts makes other predictions."""
+        program = self.compile(f"{mutation} {plan}", subject.model(8), [*flags, "--mutate-prediction", mutation], tool_of(self.ppopt))
+        data, values = subject.rows(21), subject.parameters()
+        ours = self.predict(program, data, self.write("planted", values), flags=["--poison"])
+        try:
+            compare(mutation, ours, subject.outputs(values, data), subject.TYPES)
+        except Mismatch:
+            return
+        raise AssertionError(f"was not seen to fail: {mutation}")
+
     def not_finite(self, plan):
         """A row that is not finite has outputs that are not, and no others have."""
         data = CLASSIFIER.rows(ROWS)
@@ -420,6 +436,10 @@ def main():
         for plan in ("one", "dp, pp, microbatches"):
             harness.case(f"not finite: {plan}", lambda: checks.not_finite(plan))
             harness.case(f"bytes: {plan}", lambda: checks.as_bytes(plan))
+        for mutation, plan in MUTATED:
+            harness.case(f"planted: {mutation}, {plan}", lambda: checks.planted(mutation, CLASSIFIER, plan, PLANS[plan]))
+        for mutation, plan in MUTATED_LOOK_UP:
+            harness.case(f"planted: {mutation}, {plan}", lambda: checks.planted(mutation, LOOK_UP, plan, LOOK_UPS[plan]))
         harness.case("fake device", checks.fake_device)
         for plan in ("one", "dp, pp", "zero 3", "tp", "zb-v"):
             harness.case(f"training: {plan}", lambda: checks.training(plan))
