@@ -96,6 +96,9 @@ std::string pp::explainParserError(Diagnostic &error,
        {"not found for custom op '", "unregistered operation '"})
     if (StringRef name = getBetween(text, before, "'"); !name.empty())
       return explainOp(name, context);
+  if (StringRef(text).contains("i8>'"))
+    return text + "; files may store an input as U8: make it f32 or i32, and "
+                  "its values are converted when they are read";
   if (text == "expected '}' in attribute dictionary")
     return explainFloat(error.getLocation(), sources);
   if (StringRef(text).contains("operation being parsed with an unregistered"))

@@ -11,9 +11,9 @@
 namespace mlir::pp {
 
 /// Returns a replacement for an error of the parser about an unknown op,
-/// attribute or type, or about a float without a decimal point; empty for any
-/// other error. The parser's advice is about mlir-opt and suggests no similar
-/// name.
+/// attribute or type, about an integer of 8 bits, or about a float without a
+/// decimal point; empty for any other error. The parser's advice is about
+/// mlir-opt and suggests no similar name.
 std::string explainParserError(mlir::Diagnostic &error,
                                const llvm::SourceMgr &sources);
 

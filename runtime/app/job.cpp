@@ -48,20 +48,25 @@ void checkFillsBatch(const Program &program, const SampleReader &reader,
                                 std::max<int64_t>(count, 1)));
 }
 
-/// As makeTensorReader, and adds a note about tensors that are not read.
+/// As makeTensorReader, and adds notes about tensors that are converted, and
+/// that are not read.
 std::shared_ptr<SampleReader> openTensors(const Program &program,
                                           const std::vector<std::string> &paths,
                                           const std::string &flag,
                                           std::vector<std::string> &notes) {
-  std::set<std::string> others;
+  TensorNotes found;
   std::shared_ptr<SampleReader> reader =
-      makeTensorReader(program, paths, flag, &others);
-  if (!others.empty())
+      makeTensorReader(program, paths, flag, &found);
+  if (!found.converted.empty())
+    notes.push_back(fmt::format("{}: stored as U8, converted to the inputs' "
+                                "types, values 0 to 255: {}",
+                                flag, fmt::join(found.converted, ", ")));
+  if (!found.others.empty())
     notes.push_back(fmt::format("{}: not read, since {}: {}", flag,
                                 flag == "--predict"
                                     ? "no output needs it"
                                     : "the model has no such input",
-                                fmt::join(others, ", ")));
+                                fmt::join(found.others, ", ")));
   return reader;
 }
 

@@ -44,14 +44,21 @@ makeTokenReader(const runtime::Program &program,
                 const std::vector<std::string> &paths, TokenFormat format,
                 const std::string &flag);
 
+/// What the user is told of the tensors in files.
+struct TensorNotes {
+  std::set<std::string> others;    ///< not read: not inputs
+  std::set<std::string> converted; ///< inputs that some file stores as U8
+};
+
 /// Returns a reader of the rows of named tensors, one per input, in safetensors
 /// files (in a folder, its *.safetensors files). Throws Error if a tensor is
-/// missing, or has another type or shape. Tensors that are not inputs are not
-/// read; `others`, if given, gets their names.
+/// missing, or has another type or shape. A tensor of U8 is converted to the
+/// type of its input, unless that is i1. Tensors that are not inputs are not
+/// read.
 std::unique_ptr<SampleReader>
 makeTensorReader(const runtime::Program &program,
                  const std::vector<std::string> &paths, const std::string &flag,
-                 std::set<std::string> *others = nullptr);
+                 TensorNotes *notes = nullptr);
 
 } // namespace ppopt::train
 

@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace ppopt::train {
 namespace {
@@ -21,15 +22,55 @@ using runtime::HostBuffer;
 using runtime::Input;
 using runtime::Program;
 
+constexpr const char *kBytes = "U8";
+
+/// The bf16 of an integer of at most 8 bits, which is exact.
+uint16_t toBf16(unsigned char value) {
+  auto number = static_cast<float>(value);
+  uint32_t bits;
+  std::memcpy(&bits, &number, sizeof bits);
+  return static_cast<uint16_t>(bits >> 16);
+}
+
+/// Writes `count` bytes as elements of another type. The bytes may be the last
+/// ones of the elements' memory: none is overwritten before it is read.
+template <typename Element, typename Convert>
+void widen(char *to, const char *from, uint64_t count, Convert convert) {
+  for (uint64_t i = 0; i < count; ++i) {
+    Element element = convert(static_cast<unsigned char>(from[i]));
+    std::memcpy(to + i * sizeof element, &element, sizeof element);
+  }
+}
+
+void widenInPlace(ElementType type, char *to, const char *from,
+                  uint64_t count) {
+  auto same = [](unsigned char value) { return value; };
+  switch (type) {
+  case ElementType::f32:
+    return widen<float>(to, from, count, same);
+  case ElementType::f64:
+    return widen<double>(to, from, count, same);
+  case ElementType::bf16:
+    return widen<uint16_t>(to, from, count, toBf16);
+  case ElementType::i32:
+    return widen<int32_t>(to, from, count, same);
+  case ElementType::i64:
+    return widen<int64_t>(to, from, count, same);
+  case ElementType::i1:
+    break; // refused when the file is opened
+  }
+}
+
 class TensorReader final : public SampleReader {
 public:
   TensorReader(const Program &program, const std::vector<std::string> &paths,
-               const std::string &flag, std::set<std::string> *others)
+               const std::string &flag, TensorNotes &notes)
       : paths_(paths), flag_(flag) {
     for (const Input &input : program.inputs)
-      columns_.push_back({input, static_cast<uint64_t>(input.bytesPerRow())});
+      columns_.push_back({input, static_cast<uint64_t>(input.bytesPerRow()),
+                          static_cast<uint64_t>(rowElements(input))});
     for (const std::string &file : listFiles(paths, flag, kTensorExtension))
-      add(program, file, others);
+      add(program, file, notes);
     if (count_ == 0)
       throw Error("{} {}: the tensors hold no samples", flag_,
                   describePaths(paths));
@@ -65,9 +106,13 @@ public:
     for (auto [index, base] : inputs) {
       const Column &column = columns_[index];
       char *to = base + row * column.rowBytes;
-      files_.read(file,
-                  parts_[file].tensors[index] + rowInFile * column.rowBytes,
-                  column.rowBytes, to, sample);
+      const Stored &stored = parts_[file].tensors[index];
+      uint64_t bytes = stored.isBytes ? column.elements : column.rowBytes;
+      char *end = to + column.rowBytes;
+      files_.read(file, stored.offset + rowInFile * bytes, bytes, end - bytes,
+                  sample);
+      if (stored.isBytes)
+        widenInPlace(column.input.type, to, end - bytes, bytes);
       if (std::optional<BadId> bad = findBadId(column.input, to))
         throw Error("{} {}: '{}' sample {} element {}: {}", flag_,
                     files_.path(file), column.input.name, rowInFile,
@@ -78,12 +123,17 @@ public:
 private:
   struct Column {
     Input input;
-    uint64_t rowBytes;
+    uint64_t rowBytes, elements; ///< of a sample
+  };
+  /// A tensor of a file.
+  struct Stored {
+    uint64_t offset;
+    bool isBytes; ///< U8, and the input is of another type
   };
   /// The contents of a file.
   struct Part {
     uint64_t firstSample;
-    std::vector<uint64_t> tensors; ///< offset of each column
+    std::vector<Stored> tensors; ///< one per column
   };
 
   size_t fileOf(uint64_t sample) const {
@@ -95,16 +145,18 @@ private:
   }
 
   void add(const Program &program, const std::string &path,
-           std::set<std::string> *others) {
+           TensorNotes &notes) {
     SafetensorsFile file(path);
-    checkNames(program, file, others);
+    checkNames(program, file, notes.others);
     Part part{count_, {}};
     std::optional<uint64_t> samples;
     for (const Input &input : program.inputs) {
       const StoredTensor &tensor = *file.find(input.name);
       checkTensor(input, tensor, file, samples);
       samples = static_cast<uint64_t>(tensor.shape[0]);
-      part.tensors.push_back(file.offsetOf(tensor));
+      part.tensors.push_back({file.offsetOf(tensor), tensor.dtype == kBytes});
+      if (tensor.dtype == kBytes)
+        notes.converted.insert(input.name);
     }
     files_.add(path);
     parts_.push_back(std::move(part));
@@ -112,7 +164,7 @@ private:
   }
 
   void checkNames(const Program &program, const SafetensorsFile &file,
-                  std::set<std::string> *others) const {
+                  std::set<std::string> &others) const {
     std::vector<std::string> missing, extra;
     for (const Input &input : program.inputs)
       if (!file.find(input.name))
@@ -122,8 +174,7 @@ private:
               program.inputs.begin(), program.inputs.end(),
               [&](const Input &input) { return input.name == tensor.name; }))
         extra.push_back(tensor.name);
-    if (others)
-      others->insert(extra.begin(), extra.end());
+    others.insert(extra.begin(), extra.end());
     if (missing.empty())
       return;
     throw Error("{} {}: the tensors are not this model's inputs; missing: {}{}",
@@ -142,8 +193,11 @@ private:
                   describeInput(input),
                   describeTensor(tensor.dtype, tensor.shape), what);
     };
-    if (tensor.dtype != safetensorsDtype(spell(input.type)))
-      fail(fmt::format("store it as {}", safetensorsDtype(spell(input.type))));
+    bool takesBytes = input.type != ElementType::i1;
+    std::string dtype = safetensorsDtype(spell(input.type));
+    if (tensor.dtype != dtype && !(takesBytes && tensor.dtype == kBytes))
+      fail(fmt::format("store it as {}{}", dtype,
+                       takesBytes ? ", or as U8, which is converted" : ""));
     if (tensor.shape.size() != input.shape.size() ||
         !std::equal(tensor.shape.begin() + 1, tensor.shape.end(),
                     input.shape.begin() + 1))
@@ -165,8 +219,10 @@ private:
 
 std::unique_ptr<SampleReader>
 makeTensorReader(const Program &program, const std::vector<std::string> &paths,
-                 const std::string &flag, std::set<std::string> *others) {
-  return std::make_unique<TensorReader>(program, paths, flag, others);
+                 const std::string &flag, TensorNotes *notes) {
+  TensorNotes unused;
+  return std::make_unique<TensorReader>(program, paths, flag,
+                                        notes ? *notes : unused);
 }
 
 } // namespace ppopt::train

@@ -10,7 +10,7 @@ using namespace mlir::pp;
 ArrayRef<Mutation> pp::getMutations() {
   static constexpr Mutation mutations[] = {
       {"position-off-by-one", Phase::Placed, createPositionOffByOne,
-       /*isOfGenerator=*/true},
+       ProgramKind::Generation},
       {"drop-tied-sum", Phase::Train, createDropTiedSum},
       {"drop-boundary-gradient", Phase::Train, createDropBoundaryGradient},
       {"mask-left-out", Phase::Train, createMaskLeftOut},
@@ -28,6 +28,12 @@ ArrayRef<Mutation> pp::getMutations() {
       {"look-up-at-zero", Phase::Partitioned, createLookUpAtZero},
       {"look-up-not-masked", Phase::Partitioned, createLookUpNotMasked},
       {"scatter-at-zero", Phase::Partitioned, createScatterAtZero},
+      {"outputs-exchanged", Phase::Partitioned, createOutputsExchanged,
+       ProgramKind::Prediction},
+      {"rows-rotated", Phase::Partitioned, createRowsRotated,
+       ProgramKind::Prediction},
+      {"output-not-gathered", Phase::Partitioned, createOutputNotGathered,
+       ProgramKind::Prediction},
       {"tied-not-summed", Phase::Scheduled, createTiedNotSummed},
       {"gradient-not-summed", Phase::Scheduled, createGradientNotSummed},
       {"local-clip-norm", Phase::Scheduled, createLocalClipNorm},
@@ -71,6 +77,15 @@ void pp::exchangeRoles(TaskOp task, RoleAttr a, RoleAttr b) {
   for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
     if (RoleAttr other = exchange(task.getResultRole(i)))
       task.setResultAttr(i, kRoleAttr, other);
+}
+
+SmallVector<unsigned> pp::getOutputs(TaskOp task) {
+  SmallVector<unsigned> outputs;
+  for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
+    if (RoleAttr role = task.getResultRole(i);
+        role && role.getKind() == RoleKind::Output)
+      outputs.push_back(i);
+  return outputs;
 }
 
 void pp::takeFirstTile(Operation *op) {

@@ -5,6 +5,7 @@
 
 #include "ppopt/Dialect/PP/PP.h"
 #include "ppopt/Driver/Compile.h"
+#include "ppopt/Program/Program.h"
 
 #include "mlir/Pass/Pass.h"
 
@@ -26,14 +27,16 @@ struct Mutation {
   StringRef name; ///< the pass is "mutate-" and this
   Phase phase;    ///< at whose end it runs
   std::unique_ptr<Pass> (*create)();
-  /// Whether it is of the program that generates, not of the one that trains.
-  bool isOfGenerator = false;
+  ProgramKind program = ProgramKind::Training;
 };
 
 ArrayRef<Mutation> getMutations();
 
 /// Gives what has one of two roles in a task the other one.
 void exchangeRoles(TaskOp task, RoleAttr a, RoleAttr b);
+
+/// Returns the numbers of a task's results that are outputs.
+SmallVector<unsigned> getOutputs(TaskOp task);
 
 /// Makes an op with a tile read the last coordinate of the random key, which is
 /// 0 on meshes of fewer axes, for all axes.

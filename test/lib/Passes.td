@@ -175,6 +175,26 @@ def NormCountsCopies : Pass<"mutate-norm-counts-copies", "::mlir::ModuleOp"> {
   }];
 }
 
+// Of the program that predicts.
+
+def OutputsExchanged : Pass<"mutate-outputs-exchanged", "::mlir::ModuleOp"> {
+  let summary = "Two outputs are read from each other's place";
+  let description = "The first two outputs of one task and one type. No verifier can see it; the comparison of predictions must.";
+}
+
+def RowsRotated : Pass<"mutate-rows-rotated", "::mlir::ModuleOp"> {
+  let summary = "An output has its rows in another order";
+  let description = "The first row of the first output comes after the last one. No verifier can see it; the comparison of predictions must.";
+}
+
+def OutputNotGathered : Pass<"mutate-output-not-gathered", "::mlir::ModuleOp"> {
+  let summary = "Each rank along an axis of the model takes its part of a value for all parts";
+  let description = [{
+    The first `pp.all_gather` of a task that makes outputs, and its entry of the signature, are gone. No verifier can see it; the comparison
+    of predictions must.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Phase scheduled
 //===----------------------------------------------------------------------===//

@@ -4,6 +4,8 @@
 //     The mutation runs after its phase's verifier: the executable has the bug.
 //   ppopt-mutate compile MODEL -o FILE --mutate-before-verifier NAME
 //     The phase's verifier runs after the mutation, and may refuse the module.
+//   ppopt-mutate compile MODEL -o FILE --mutate-prediction NAME
+//     As --mutate, but always of the program that predicts.
 //   ppopt-mutate opt FILE --mutate-NAME
 //     The pass alone.
 //   ppopt-mutate --mutations
@@ -35,6 +37,7 @@ namespace {
 struct Choice {
   const Mutation *mutation = nullptr;
   PhasePoint point = PhasePoint::End;
+  ProgramKind program = ProgramKind::Training;
 };
 
 const Mutation *findMutation(StringRef name) {
@@ -50,7 +53,8 @@ const Mutation *findMutation(StringRef name) {
 bool takeFlags(std::vector<char *> &words, Choice &choice) {
   for (auto word = words.begin(); word != words.end();) {
     bool isBefore = StringRef(*word) == "--mutate-before-verifier";
-    if (!isBefore && StringRef(*word) != "--mutate") {
+    bool isPrediction = StringRef(*word) == "--mutate-prediction";
+    if (!isBefore && !isPrediction && StringRef(*word) != "--mutate") {
       ++word;
       continue;
     }
@@ -64,6 +68,8 @@ bool takeFlags(std::vector<char *> &words, Choice &choice) {
     if (!choice.mutation)
       return false;
     choice.point = isBefore ? PhasePoint::BeforeVerifier : PhasePoint::End;
+    choice.program =
+        isPrediction ? ProgramKind::Prediction : choice.mutation->program;
     word = words.erase(word, word + 2);
   }
   return true;
@@ -103,9 +109,7 @@ int main(int argc, char **argv) {
                             const PlanOptions &options,
                             mlir::OpPassManager &manager) {
       if (phase == choice.mutation->phase && point == choice.point &&
-          options.program == (choice.mutation->isOfGenerator
-                                  ? ProgramKind::Generation
-                                  : ProgramKind::Training))
+          options.program == choice.program)
         manager.addPass(choice.mutation->create());
     };
   return ppopt::runDriver(words.size(), words.data(), setup);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Predictions are numpy's for each row, in the rows' order, whatever the program's batch, plan and launch: floats, integers and booleans, of two places, cut
 over ranks and whole, with dropout off. Two models are compared with PyTorch too (Inputs/torch_predictions.json; make_torch_predictions.py wrote it).
-Outputs whose rows depend on other rows are refused, and outputs change nothing in training.
+Outputs whose rows depend on other rows are refused, and outputs change nothing in training. What is planted in the program that predicts is seen.
 """
 import json
 import os
@@ -17,6 +17,7 @@ sys.path[:0] = [os.path.dirname(HERE)]
 from support import safetensors_io  # noqa: E402
 from support.executable import Mismatch, checked, compile_model, environment, expect_close, run  # noqa: E402
 from support.mpirun import under_mpirun  # noqa: E402
+from support.mutations import tool_of  # noqa: E402
 from support.results import Harness, Skip  # noqa: E402
 
 from predictions import command_of, compare, predict  # noqa: E402
@@ -41,6 +42,10 @@ LOOK_UPS = {"one": [], "dp, microbatches": ["--mesh", "dp=2", "--microbatches", 
             "what training alone does": ["--mesh", "fsdp=2", "--zero", "3", "--gather", "step", "--grad-dtype", "bf16", "--ema"]}
 GPTS = {"one": [], "dp, pp": ["--mesh", "dp=2,pp=2"], "zero 3": ["--mesh", "fsdp=2", "--zero", "3"], "tp": ["--mesh", "tp=2"], "tp, pp": ["--mesh", "tp=2,pp=2"],
         "tp, table by rows": ["--mesh", "tp=2", "--shard", "wte=[{tp}, {}]"], "local": ["--mesh", "pp=2", "--launch", "local"], "blocks": ["--block-bytes", "64"]}
+# Mutations of the program that predicts (support/mutations.py), each with a plan of the classifier, or of the look-up, that must see it.
+MUTATED = [("outputs-exchanged", "one"), ("rows-rotated", "one"), ("rows-rotated", "zero 3, pp"), ("output-not-gathered", "tp, classes"),
+           ("release-before-last-reader", "zero 3")]
+MUTATED_LOOK_UP = [("look-up-at-zero", "table by rows"), ("look-up-not-masked", "table by rows")]
 
 R, S = "T(8x6xf64)", "T(6xf64)"
 # Lines that make %y of %x and %h = x · w, in which rows depend on each other or on their position in the batch.
@@ -108,13 +113,13 @@ class Checks:
         safetensors_io.write(path, values)
         return path
 
-    def compile(self, name, text, flags):
+    def compile(self, name, text, flags, ppopt=None):
         """Each program once; messages name its file."""
         if name not in self.programs:
             path = os.path.join(self.directory, re.sub(r"\W+", "-", name))
             with open(path + ".mlir", "w", encoding="utf8") as file:
                 file.write(text)
-            self.programs[name] = compile_model(self.ppopt, path + ".mlir", path, ["--threads", "1", *flags])
+            self.programs[name] = compile_model(ppopt or self.ppopt, path + ".mlir", path, ["--threads", "1", *flags])
         return self.programs[name]
 
     def classifier(self, plan, batch=8, dtype="f64"):
@@ -260,6 +265,41 @@ class Checks:
         for paths in ([folder], [os.path.join(folder, name) for name in ("c.safetensors", "b", "a.safetensors")]):
             compare(str(paths), predict(program, self.init, paths), expected, CLASSIFIER.TYPES)
 
+    def as_bytes(self, plan):
+        """What a file stores as U8 has the bits of the same numbers stored in the inputs' types, in training, evaluations and predictions, and a line says
+        so. Of several files one may."""
+        program, values = self.classifier(plan), {name: array / 128 for name, array in CLASSIFIER.parameters().items()}
+        random = np.random.default_rng(9)
+        bytes_ = {"x": random.integers(0, 256, size=(43, CLASSIFIER.FEATURES)), "y": random.integers(0, CLASSIFIER.CLASSES, size=43)}
+        bytes_ = {name: array.astype(np.uint8) for name, array in bytes_.items()}
+        numbers = {"x": bytes_["x"].astype(np.float64), "y": bytes_["y"].astype(np.int32)}
+        init, found = self.write("bytes-init", values), []
+        for data in (numbers, bytes_):
+            ours = run(program, ["--lr", "0.05", "--eval-inputs", self.write("evaluated", data), "--eval-batches", "all"], init=values, inputs=data, steps=5)
+            predicted = self.predict(program, {"x": data["x"]}, init)
+            compare("bytes", predicted, CLASSIFIER.outputs(values, numbers), CLASSIFIER.TYPES)
+            found.append((ours.hexadecimal, [(e["loss_hex"], e["metrics"]) for e in ours.all_records if e["event"] == "eval"],
+                          {name: array.tobytes() for name, array in predicted.tensors.items()}))
+            for flag, names, said in (("--inputs", "x, y", ours.output), ("--eval-inputs", "x, y", ours.output), ("--predict", "x", predicted.output)):
+                line = f"{flag}: stored as U8, converted to the inputs' types, values 0 to 255: {names}\n"
+                assert (line in said) == (data is bytes_), said
+        assert found[0] == found[1], found
+        paths = [self.write(f"mixed/{name}", {"x": data["x"][rows]}) for name, data, rows in
+                 (("a", bytes_, slice(0, 9)), ("b", numbers, slice(9, 30)), ("c", bytes_, slice(30, 43)))]
+        mixed = predict(program, init, paths)
+        assert {name: array.tobytes() for name, array in mixed.tensors.items()} == found[0][2]
+
+    def planted(self, mutation, subject, plan, flags):
+        """A bug of the program that predicts makes other predictions."""
+        program = self.compile(f"{mutation} {plan}", subject.model(8), [*flags, "--mutate-prediction", mutation], tool_of(self.ppopt))
+        data, values = subject.rows(21), subject.parameters()
+        ours = self.predict(program, data, self.write("planted", values), flags=["--poison"])
+        try:
+            compare(mutation, ours, subject.outputs(values, data), subject.TYPES)
+        except Mismatch:
+            return
+        raise AssertionError(f"was not seen to fail: {mutation}")
+
     def not_finite(self, plan):
         """A row that is not finite has outputs that are not, and no others have."""
         data = CLASSIFIER.rows(ROWS)
@@ -396,6 +436,11 @@ def main():
         harness.case("files", checks.files)
         for plan in ("one", "dp, pp, microbatches"):
             harness.case(f"not finite: {plan}", lambda: checks.not_finite(plan))
+            harness.case(f"bytes: {plan}", lambda: checks.as_bytes(plan))
+        for mutation, plan in MUTATED:
+            harness.case(f"planted: {mutation}, {plan}", lambda: checks.planted(mutation, CLASSIFIER, plan, PLANS[plan]))
+        for mutation, plan in MUTATED_LOOK_UP:
+            harness.case(f"planted: {mutation}, {plan}", lambda: checks.planted(mutation, LOOK_UP, plan, LOOK_UPS[plan]))
         harness.case("fake device", checks.fake_device)
         for plan in ("one", "dp, pp", "zero 3", "tp", "zb-v"):
             harness.case(f"training: {plan}", lambda: checks.training(plan))

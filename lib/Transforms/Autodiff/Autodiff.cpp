@@ -93,6 +93,7 @@ private:
   void addToParam(ParamOp param, Value gradient);
   void warnOfParams();
   void warnNeverLearns(ParamOp param);
+  void warnOfRounding();
   void yieldWhatBackwardReads();
   void consumeDetaches();
 
@@ -337,6 +338,31 @@ void Differentiator::warnOfParams() {
   for (ParamOp param : trained)
     if (done.insert(param.getParamName()).second)
       warnNeverLearns(param);
+  warnOfRounding();
+}
+
+/// Between two powers of two bf16 has 128 numbers, so an update of less than
+/// 1/512 of a weight is always rounded away. Warns once, of all parameters.
+void Differentiator::warnOfRounding() {
+  ParamOp first;
+  llvm::StringSet<> narrow;
+  for (ParamOp param : trained)
+    if (learning.contains(param) &&
+        getElementTypeOrSelf(param.getType()).isBF16()) {
+      first = first ? first : param;
+      narrow.insert(param.getParamName());
+    }
+  if (!first)
+    return;
+  InFlightDiagnostic diag = first.emitWarning()
+                            << "'" << first.getParamName() << "'";
+  if (narrow.size() > 1)
+    diag << " and " << narrow.size() - 1 << " more are";
+  else
+    diag << " is";
+  diag << " trained in bf16: updates of less than 1/512 of a weight are lost "
+          "in rounding; make parameters f32, and compile with --precision "
+          "bf16";
 }
 
 /// A backward region may refer to values of forward regions; makes those

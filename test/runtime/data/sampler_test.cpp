@@ -16,6 +16,7 @@
 using namespace ppopt::train;
 using next_token::rows;
 using next_token::width;
+using ppopt::runtime::ElementType;
 using ppopt::runtime::Program;
 
 namespace {
@@ -329,6 +330,112 @@ TEST(TensorReader, ReadsSeveralFiles) {
                "the folder holds no .safetensors files");
 }
 
+/// Rows `first` to 255 of four bytes, which differ in each place.
+std::vector<unsigned char> pixels(int first) {
+  std::vector<unsigned char> bytes;
+  for (int row = first; row < 256; ++row)
+    for (int i = 0; i < 4; ++i)
+      bytes.push_back(static_cast<unsigned char>(row + i));
+  return bytes;
+}
+
+/// What a reader gives for a row of the first input, followed by a guard that
+/// is not to be written.
+template <typename T>
+std::vector<T> readRow(const SampleReader &reader, uint64_t sample) {
+  std::vector<T> row(4 + 1, T(77));
+  reader.read(sample, 0, {{0, reinterpret_cast<char *>(row.data())}});
+  EXPECT_EQ(row.back(), T(77));
+  row.pop_back();
+  return row;
+}
+
+/// A program with one input of rows of 4, of this type and without a range.
+Program programOf(ElementType type) {
+  Program result = program(1);
+  result.inputs.resize(1);
+  result.inputs[0].shape = {rows, 4};
+  result.inputs[0].type = type;
+  result.inputs[0].parts.clear();
+  return result;
+}
+
+template <typename T> void expectConverted(ElementType type) {
+  SCOPED_TRACE(spell(type));
+  TemporaryFolder folder;
+  std::string path = folder.path("x");
+  std::vector<unsigned char> bytes = pixels(0);
+  writeSafetensors(path, {{"tokens", "U8", {256, 4}, bytes.data()}});
+  TensorNotes notes;
+  auto reader = makeTensorReader(programOf(type), {path}, "--inputs", &notes);
+  EXPECT_EQ(notes.converted, std::set<std::string>{"tokens"});
+  for (uint64_t sample = 0; sample < 256; ++sample)
+    EXPECT_EQ(readRow<T>(*reader, sample),
+              std::vector<T>(&bytes[4 * sample], &bytes[4 * sample] + 4));
+}
+
+TEST(TensorReader, ConvertsBytes) {
+  expectConverted<float>(ElementType::f32);
+  expectConverted<double>(ElementType::f64);
+  expectConverted<int32_t>(ElementType::i32);
+  expectConverted<int64_t>(ElementType::i64);
+}
+
+TEST(TensorReader, ConvertsBytesToBf16) {
+  TemporaryFolder folder;
+  std::string path = folder.path("x");
+  std::vector<unsigned char> bytes = {0, 1, 3, 255};
+  writeSafetensors(path, {{"tokens", "U8", {1, 4}, bytes.data()}});
+  auto reader =
+      makeTensorReader(programOf(ElementType::bf16), {path}, "--inputs");
+  EXPECT_EQ(readRow<uint16_t>(*reader, 0),
+            (std::vector<uint16_t>{0, 0x3f80, 0x4040, 0x437f}));
+}
+
+// Each file has a type of its own.
+TEST(TensorReader, ConvertsFilesOfBytesBesideOthers) {
+  TemporaryFolder folder;
+  std::vector<unsigned char> bytes = pixels(254);
+  std::vector<float> floats = {0.5, -1, 300, 2};
+  writeSafetensors(folder.path("a"), {{"tokens", "U8", {2, 4}, bytes.data()}});
+  writeSafetensors(folder.path("b"),
+                   {{"tokens", "F32", {1, 4}, floats.data()}});
+  writeSafetensors(folder.path("c"), {{"tokens", "U8", {2, 4}, bytes.data()}});
+  auto reader = makeTensorReader(
+      programOf(ElementType::f32),
+      {folder.path("a"), folder.path("b"), folder.path("c")}, "--inputs");
+  ASSERT_EQ(reader->count(), 5u);
+  std::vector<float> first = {254, 255, 0, 1}, second = {255, 0, 1, 2};
+  EXPECT_EQ(readRow<float>(*reader, 0), first);
+  EXPECT_EQ(readRow<float>(*reader, 1), second);
+  EXPECT_EQ(readRow<float>(*reader, 2), floats);
+  EXPECT_EQ(readRow<float>(*reader, 3), first);
+  EXPECT_EQ(readRow<float>(*reader, 4), second);
+}
+
+TEST(TensorReader, ChecksConvertedIds) {
+  TemporaryFolder folder;
+  Program one = programOf(ElementType::i64);
+  one.inputs[0].parts = {{{0}, {4}, {/*size=*/10, std::nullopt, ""}}};
+  std::vector<unsigned char> bytes(8, 9);
+  bytes[6] = 10;
+  writeSafetensors(folder.path("x"), {{"tokens", "U8", {2, 4}, bytes.data()}});
+  auto reader = makeTensorReader(one, {folder.path("x")}, "--inputs");
+  readRow<int64_t>(*reader, 0);
+  EXPECT_ERROR(readRow<int64_t>(*reader, 1),
+               "/x: 'tokens' sample 1 element 2: 10 is outside the model's "
+               "range of 10 (0 to 9)");
+}
+
+TEST(TensorReader, RefusesBytesForBooleans) {
+  TemporaryFolder folder;
+  std::vector<unsigned char> bytes(4, 1);
+  writeSafetensors(folder.path("x"), {{"tokens", "U8", {1, 4}, bytes.data()}});
+  EXPECT_ERROR(makeTensorReader(programOf(ElementType::i1), {folder.path("x")},
+                                "--inputs"),
+               "the file has U8 [1, 4]: store it as BOOL");
+}
+
 TEST(TokenReader, TellsOfItsFiles) {
   TemporaryFolder folder;
   Program one = program(1);
@@ -370,12 +477,16 @@ TEST(TensorReader, RefusesWhatTheModelDoesNotTake) {
   EXPECT_ERROR(read({tokens, {"x", "I32", {1}, tokens.data}}),
                "missing: targets; not an input: x");
   read({tokens, targets, {"x", "I32", {1}, tokens.data}});
-  std::set<std::string> others;
-  makeTensorReader(one, {path}, "--inputs", &others);
-  EXPECT_EQ(others, std::set<std::string>{"x"});
+  TensorNotes notes;
+  makeTensorReader(one, {path}, "--inputs", &notes);
+  EXPECT_EQ(notes.others, std::set<std::string>{"x"});
+  EXPECT_EQ(notes.converted, std::set<std::string>());
   EXPECT_ERROR(read({tokens, {"targets", "F32", {5, width}, targets.data}}),
                "input 'targets' is i32 [12, 8], the file has F32 [5, 8]: store "
-               "it as I32");
+               "it as I32, or as U8, which is converted");
+  for (const char *dtype : {"I8", "BOOL"})
+    EXPECT_ERROR(read({tokens, {"targets", dtype, {5, width}, targets.data}}),
+                 "store it as I32, or as U8");
   EXPECT_ERROR(read({tokens, {"targets", "I32", {5, 4, 2}, targets.data}}),
                "only the first size");
   EXPECT_ERROR(read({tokens, {"targets", "I32", {5, 7}, targets.data}}),
