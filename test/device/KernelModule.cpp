@@ -72,6 +72,8 @@ llvm::Expected<KernelModule::Native> KernelModule::emitNative(StringRef gpu) {
 }
 
 llvm::Expected<std::string> KernelModule::emitDeviceIR() {
+  if (!deviceIR.empty())
+    return deviceIR;
   auto native = emitNative("");
   if (!native)
     return native.takeError();
@@ -81,6 +83,7 @@ llvm::Expected<std::string> KernelModule::emitDeviceIR() {
   if (failed(
           native->target->printDeviceIR(*native->module, native->machine, out)))
     return messages.take("the target has no device code");
+  deviceIR = text;
   return text;
 }
 
@@ -384,6 +387,7 @@ llvm::Error KernelModule::keepOnly(StringRef regex) {
   if (kernels.empty() && matmuls.empty())
     return llvm::createStringError("no kernel has a name that matches '" +
                                    regex + "'");
+  deviceIR.clear();
   module->walk([&](Operation *op) {
     StringRef name;
     if (auto kernel = dyn_cast<KernelOp>(op))

@@ -120,6 +120,8 @@ private:
   llvm::Error readMatmuls();
   llvm::Expected<Native> emitNative(llvm::StringRef gpu);
   llvm::Expected<std::string> emitDeviceIR();
+
+  std::string deviceIR; ///< of all kernels, if it has been emitted
 };
 
 /// A pass in the place of emit-tasks: of ppopt's ops it leaves none.
