@@ -11,7 +11,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), HERE]
 from support import safetensors_io  # noqa: E402
-from support.executable import checked, compile_model, expect_close, run  # noqa: E402
+from support.executable import Once, checked, compile_model, expect_close, run  # noqa: E402
 from support.results import Harness, Skip  # noqa: E402
 
 import subjects  # noqa: E402
@@ -28,14 +28,22 @@ MPIRUN = ("dp, pp", "zero 3, pp", "zero 3, tp")
 
 class Checks:
     def __init__(self, harness, directory):
-        self.harness, self.ppopt, self.directory = harness, harness.ppopt, directory
+        self.harness, self.ppopt, self.directory, self.once = harness, harness.ppopt, directory, Once()
         with open(os.path.join(HERE, "Inputs", "torch_groups.json"), encoding="utf8") as file:
             self.torch = json.load(file)
 
-    def compile(self, subject, name, flags=()):
-        path = os.path.join(self.directory, "".join(c if c.isalnum() else "-" for c in name))
-        checked([self.ppopt, "model", "gpt", *subject.model_flags(), "-o", path + ".mlir"])
-        return compile_model(self.ppopt, path + ".mlir", path, ["--threads", "1", *subject.flags(), *flags])
+    def model(self, kind):
+        path = os.path.join(self.directory, kind + ".mlir")
+        checked([self.ppopt, "model", "gpt", *subjects.SUBJECTS[kind].model_flags(), "-o", path])
+        return path
+
+    def compile(self, kind, flags=()):
+        """The program of a subject and a plan."""
+        def make():
+            model = self.once(kind, lambda: self.model(kind))
+            path = os.path.join(self.directory, "".join(c if c.isalnum() else "-" for c in " ".join([kind, *flags])))
+            return compile_model(self.ppopt, model, path, ["--threads", "1", *subjects.SUBJECTS[kind].flags(), *flags])
+        return self.once((kind, *flags), make)
 
     def train(self, subject, executable, launch="threads"):
         return run(executable, subject.run_flags(), init=subject.parameters(), inputs=subjects.batches(), steps=subjects.STEPS, launch=launch)
@@ -56,7 +64,7 @@ class Checks:
 
     def plan(self, kind, plan):
         subject = subjects.SUBJECTS[kind]
-        executable = self.compile(subject, f"{kind} {plan}", PLANS[plan])
+        executable = self.compile(kind, PLANS[plan])
         for launch in ("threads", "mpirun") if plan in MPIRUN else ("threads",):
             self.compare(subject, self.torch[kind], self.train(subject, executable, launch))
 
@@ -66,7 +74,7 @@ class Checks:
         bytes_of = {}
         for ranks in (1, 2, 4):
             flags = ["--mesh", f"dp={ranks}", "--zero", "3", "--bucket-bytes", "2048"] if ranks > 1 else []
-            place = self.compile(subject, f"memory {ranks}", flags).program["places"][0]
+            place = self.compile("lora", flags).program["places"][0]
             bytes_of[ranks] = {region["kind"]: region["bytes"] for region in place["arena"]["regions"]}
         whole = 8 * sum(int(np.prod(shape)) for shape in subject.shapes().values())
         trained = 8 * sum(int(np.prod(shape)) for name, shape in subject.shapes().items() if "lora" in name)
@@ -77,7 +85,7 @@ class Checks:
     def resume(self):
         """A run that is resumed under another plan ends as one that was not interrupted."""
         subject = subjects.SUBJECTS["lora"]
-        first, second = self.compile(subject, "resume dp", PLANS["dp"]), self.compile(subject, "resume zero 3", PLANS["zero 3, small buckets"])
+        first, second = self.compile("lora", PLANS["dp"]), self.compile("lora", PLANS["zero 3, small buckets"])
         checkpoint = os.path.join(self.directory, "checkpoint")
         inputs = os.path.join(self.directory, "resume.inputs.safetensors")
         safetensors_io.write(inputs, subjects.batches())
@@ -94,13 +102,13 @@ class Checks:
     def merged(self, plan):
         """An export of the base with the adapters' product added, whichever way it lies; what is omitted is not there."""
         subject = subjects.SUBJECTS["lora"]
-        executable = self.compile(subject, f"lora {plan}", PLANS[plan])
+        executable = self.compile("lora", PLANS[plan])
         entries = {name: name for name in subject.shapes() if "lora" not in name and name != "wpe"}
         plus = {"product": ["h.{i}.attn.qkv.lora_a", "h.{i}.attn.qkv.lora_b"], "scale": subjects.ALPHA / subjects.RANK}
         for n, transpose in enumerate((False, True)):
             here = json.loads(json.dumps(plus).replace("{i}", str(n)))
             entries[f"h.{n}.attn.qkv.weight"] = {"tensor": f"merged.{n}", "transpose": transpose, "plus": here}
-        paths = {name: os.path.join(self.directory, f"merged.{name}") for name in ("init", "map", "out")}
+        paths = {name: os.path.join(self.directory, f"merged {plan}.{name}") for name in ("init", "map", "out")}
         safetensors_io.write(paths["init"], subject.parameters())
         with open(paths["map"], "w", encoding="utf8") as file:
             json.dump({"format": "ppopt parameter map", "version": 1, "parameters": entries, "omitted": ["wpe"]}, file)
