@@ -7,7 +7,9 @@
 #include "MatmulComparison.h"
 #include "ReferenceCode.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
@@ -242,6 +244,40 @@ static std::string compare(Comparison comparison,
   return wrong;
 }
 
+/// Leaves out the kernels whose digests the file has. Returns the digests of
+/// the others.
+static Expected<StringMap<std::string>>
+leaveOutCompared(KernelModule &kernels, const CompareCommand &command) {
+  auto digests = kernels.digestKernels();
+  if (!digests)
+    return digests;
+  StringSet<> compared;
+  std::string seeds = " " + std::to_string(command.seeds);
+  if (auto file = MemoryBuffer::getFile(command.compared)) {
+    SmallVector<StringRef> lines;
+    (*file)->getBuffer().split(lines, '\n');
+    for (StringRef line : lines)
+      compared.insert(line);
+  }
+  for (auto &each : *digests)
+    each.second += seeds;
+  kernels.erase([&](StringRef name) {
+    auto digest = digests->find(name);
+    return digest != digests->end() && compared.contains(digest->second);
+  });
+  return digests;
+}
+
+/// Adds the digest of a kernel to the file, which others may write too.
+static Error addCompared(StringRef path, StringRef digest) {
+  std::error_code error;
+  raw_fd_ostream out(path, error, sys::fs::OF_Append);
+  if (error)
+    return createStringError("can't write '" + path + "': " + error.message());
+  out << (digest + "\n").str();
+  return Error::success();
+}
+
 Error emulated::compareKernels(const CompareCommand &command) {
   auto kernels = KernelModule::read(command.kernels);
   if (!kernels)
@@ -252,6 +288,15 @@ Error emulated::compareKernels(const CompareCommand &command) {
   if (!command.filter.empty())
     if (Error error = kernels->keepOnly(command.filter))
       return error;
+  StringMap<std::string> digests;
+  if (!command.compared.empty()) {
+    auto left = leaveOutCompared(*kernels, command);
+    if (!left)
+      return left.takeError();
+    digests = std::move(*left);
+    if (kernels->kernels.empty() && kernels->matmuls.empty())
+      return Error::success();
+  }
   auto text = kernels->getDeviceIR(command.device);
   if (!text)
     return text.takeError();
@@ -269,6 +314,9 @@ Error emulated::compareKernels(const CompareCommand &command) {
       wrong = compare(makeComparison(*own), command);
     if (!wrong.empty())
       errors = joinErrors(std::move(errors), createStringError(wrong));
+    else if (auto digest = digests.find(name); digest != digests.end())
+      errors = joinErrors(std::move(errors),
+                          addCompared(command.compared, digest->second));
   };
   for (const KernelDescription &kernel : kernels->kernels)
     check(kernel.name, kernel.arguments.size() + kernel.results.size(),

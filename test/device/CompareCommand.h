@@ -15,6 +15,9 @@ struct CompareCommand {
   std::string saved;  ///< where to write the device code; empty: nowhere
   std::string filter; ///< a regular expression; empty: all kernels
   unsigned seeds = 2;
+  /// A file with the digests of kernels that have been compared, which are left
+  /// out; this command adds those that it compares. Empty: none.
+  std::string compared;
   /// Runs only the first, middle and last blocks, on zeros, and compares
   /// nothing: of kernels whose buffers are larger than the machine's memory.
   bool isOfEnds = false;

@@ -7,6 +7,8 @@
 
 #include "KernelModule.h"
 
+#include "ppopt/Analysis/Thresholds.h"
+#include "ppopt/Codegen/KernelUses.h"
 #include "ppopt/Dialect/PP/MatmulDescriptors.h"
 #include "ppopt/Dialect/PP/RandomKey.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
@@ -17,8 +19,10 @@
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
+#include "llvm/Support/SHA1.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
@@ -72,6 +76,8 @@ llvm::Expected<KernelModule::Native> KernelModule::emitNative(StringRef gpu) {
 }
 
 llvm::Expected<std::string> KernelModule::emitDeviceIR() {
+  if (!deviceIR.empty())
+    return deviceIR;
   auto native = emitNative("");
   if (!native)
     return native.takeError();
@@ -81,6 +87,7 @@ llvm::Expected<std::string> KernelModule::emitDeviceIR() {
   if (failed(
           native->target->printDeviceIR(*native->module, native->machine, out)))
     return messages.take("the target has no device code");
+  deviceIR = text;
   return text;
 }
 
@@ -378,12 +385,45 @@ llvm::Error KernelModule::keepOnly(StringRef regex) {
   if (!filter.isValid(wrong))
     return llvm::createStringError("'" + regex +
                                    "' is no regular expression: " + wrong);
-  auto isOther = [&](StringRef name) { return !filter.match(name); };
-  llvm::erase_if(kernels, [&](const auto &each) { return isOther(each.name); });
-  llvm::erase_if(matmuls, [&](const auto &each) { return isOther(each.name); });
+  erase([&](StringRef name) { return !filter.match(name); });
   if (kernels.empty() && matmuls.empty())
     return llvm::createStringError("no kernel has a name that matches '" +
                                    regex + "'");
+  return llvm::Error::success();
+}
+
+llvm::Expected<llvm::StringMap<std::string>> KernelModule::digestKernels() {
+  Messages messages(*context);
+  auto uses = findKernelUses(*module);
+  if (failed(uses))
+    return messages.take("the launches of a kernel differ");
+  llvm::StringMap<std::string> digests;
+  for (auto &[kernel, use] : *uses) {
+    std::string text;
+    llvm::raw_string_ostream out(text);
+    kernel.print(out, OpPrintingFlags().useLocalScope());
+    std::string name = "@" + kernel.getSymName().str();
+    text.erase(text.find(name), name.size());
+    out << (*module)->getAttr(kThresholdsAttr);
+    llvm::interleaveComma(use.inplace, out << "\n");
+    llvm::interleaveComma(use.alignments, out << "\n");
+    auto described = llvm::find_if(kernels, [&](const auto &each) {
+      return each.name == kernel.getSymName();
+    });
+    if (described == kernels.end())
+      continue;
+    for (const Operand &argument : described->arguments)
+      out << "\n" << argument.isUnaligned;
+    digests[kernel.getSymName()] =
+        llvm::toHex(llvm::SHA1::hash(llvm::arrayRefFromStringRef(text)));
+  }
+  return digests;
+}
+
+void KernelModule::erase(llvm::function_ref<bool(StringRef)> isErased) {
+  llvm::erase_if(kernels, [&](auto &each) { return isErased(each.name); });
+  llvm::erase_if(matmuls, [&](auto &each) { return isErased(each.name); });
+  deviceIR.clear();
   module->walk([&](Operation *op) {
     StringRef name;
     if (auto kernel = dyn_cast<KernelOp>(op))
@@ -392,11 +432,10 @@ llvm::Error KernelModule::keepOnly(StringRef regex) {
       name = launch.getKernelAttr().getAttr();
     else if (auto gemm = dyn_cast<GemmOp>(op); gemm && gemm.getKernelAttr())
       name = gemm.getKernelAttr().getName().getValue();
-    if (!name.empty() && isOther(name)) {
+    if (!name.empty() && isErased(name)) {
       op->erase();
       return WalkResult::skip();
     }
     return WalkResult::advance();
   });
-  return llvm::Error::success();
 }

@@ -12,6 +12,8 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 
 #include <array>
@@ -90,6 +92,11 @@ public:
   /// Erases kernels whose names do not match, with their launches, so that no
   /// time is spent on their code. Some must match.
   llvm::Error keepOnly(llvm::StringRef regex);
+  /// Returns for each kernel a digest of all that its code and its launches
+  /// depend on, whatever it is called.
+  llvm::Expected<llvm::StringMap<std::string>> digestKernels();
+  /// Erases kernels and matmuls with these names, and their launches.
+  void erase(llvm::function_ref<bool(llvm::StringRef)> isErased);
   /// Returns the device code of a file, or if `path` is empty what the module's
   /// target emits.
   llvm::Expected<std::string> getDeviceIR(llvm::StringRef path);
@@ -120,6 +127,8 @@ private:
   llvm::Error readMatmuls();
   llvm::Expected<Native> emitNative(llvm::StringRef gpu);
   llvm::Expected<std::string> emitDeviceIR();
+
+  std::string deviceIR; ///< of all kernels, if it has been emitted
 };
 
 /// A pass in the place of emit-tasks: of ppopt's ops it leaves none.

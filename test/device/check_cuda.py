@@ -55,7 +55,7 @@ PLANS = [(1, 1, 1, "1f1b", 0), (1, 1, 2, "1f1b", 0), (1, 4, 2, "1f1b", 1), (1, 1
          (2, 4, 1, "1f1b", 0), (2, 4, 1, "zb-v", 0), (2, 1, 2, "1f1b", 1), (2, 4, 2, "zb-v", 3)]
 PIPELINE = StagePlan(2, 4, 2, "1f1b", zero=1, bucket_bytes="200")
 PAIR = StagePlan(1, 1, 2, zero=1)
-SEEDS = 20
+SEEDS = 8
 
 
 class Fake:

@@ -19,7 +19,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 
 TEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [TEST, os.path.join(TEST, "generation"), os.path.join(TEST, "gradients"), os.path.join(TEST, "Codegen", "Inputs"),
@@ -70,13 +69,13 @@ def elements_of(body):
 
 
 class Kernels:
-    """Compiles and compares. Counts kernels, and keeps the largest errors by type of element."""
+    """Compiles and compares; kernels that several models have, with the same launches, once. Counts kernels."""
 
-    def __init__(self, harness):
+    def __init__(self, harness, directory):
         self.ppopt, self.seeds = harness.ppopt, harness.args.seeds
         self.emulate = os.path.join(harness.args.build, "bin", "test", "ppopt-emulate")
         self.is_full = harness.args.full
-        self.count, self.seen, self.lock = 0, set(), threading.Lock()
+        self.count, self.compared = 0, os.path.join(directory, "compared")
 
     def compile(self, model, folder, flags=(), fits=True, stop="kernels"):
         """Returns the module of phase kernels, or another. Skips a plan that need not fit the model."""
@@ -87,23 +86,22 @@ class Kernels:
         assert done.returncode == 0, f"{model} {' '.join(flags)}\n{done.stderr}"
         return path
 
-    def compare(self, kernels, *flags, seeds=0):
-        """Returns the figures of each kernel. `seeds`: draws of arguments, if they are to be more."""
-        command = [self.emulate, kernels, "--seeds", str(max(seeds, self.seeds)), *flags]
+    def compare(self, kernels, *flags, seeds=0, again=False):
+        """`seeds`: draws of arguments, if they are to be more. `again`: kernels too that have been compared."""
+        command = [self.emulate, kernels, "--seeds", str(max(seeds, self.seeds)), *flags, *([] if again else ["--compared", self.compared])]
         done = run(command)
         assert done.returncode in (0, 1), f"{' '.join(command)}\nstatus {done.returncode}\n{done.stderr}"
         if done.returncode == 1:
             kept = shutil.copytree(os.path.dirname(kernels), tempfile.mkdtemp(), dirs_exist_ok=True)
             raise AssertionError(f"in {kept}: {' '.join(map(os.path.basename, command))}\n{done.stderr}")
         figures = [json.loads(line) for line in done.stdout.splitlines()]
-        assert figures, f"no kernel in {kernels}"
+        assert figures or not again, f"no kernel in {kernels}"
         self.count += len(figures)
-        return figures
 
     def check_text(self, text, flags=(), plan=()):
         """`flags` are the emulated device's, `plan` the compiler's."""
         with tempfile.TemporaryDirectory() as folder:
-            return self.compare(self.compile(write(text, folder), folder, plan), *flags)
+            self.compare(self.compile(write(text, folder), folder, plan), *flags)
 
     def plan_matmuls(self, text, folder):
         """Returns a module of matmuls with their kernels."""
@@ -133,8 +131,8 @@ class Kernels:
                 assert done.returncode == 0, done.stderr
             self.compare(self.compile(path, folder, ["--generator", *flags]), *emulated, seeds=seeds)
 
-    def check_unseen(self, text, emulates=True):
-        """Compiles a model for GPUs, and compares those of its kernels that no model before had and that are small."""
+    def check_small(self, text, emulates=True):
+        """Compiles a model for GPUs, and compares those of its kernels that are small."""
         with tempfile.TemporaryDirectory() as folder:
             if not emulates:
                 self.compile(write(text, folder), folder, stop="native")
@@ -143,10 +141,7 @@ class Kernels:
             with open(path) as file:
                 bodies = dict(re.findall(r"^  pp\.kernel @(\w+)(\(.*?^  \})$", file.read(), re.M | re.S))
             assert bodies, "no kernel is found"
-            with self.lock:
-                names = [name for name, body in bodies.items() if body not in self.seen and elements_of(body) <= MOST_ELEMENTS]
-                self.seen.update(bodies.values())
-            if names:
+            if names := [name for name, body in bodies.items() if elements_of(body) <= MOST_ELEMENTS]:
                 self.compare(path, "--kernel", f"^({'|'.join(names)})$")
 
     def check_model(self, model, flags, *emulated):
@@ -373,9 +368,9 @@ def whole_model_cases(kernels):
     """Models that PyTorch's numbers are there for, and those of the documentation. All are compiled, some are emulated."""
     for number, path in enumerate(DESCRIPTIONS):
         yield (f"model {os.path.basename(path)[:-5]}", lambda path=path, emulates=kernels.is_full or number % EMULATED == 0:
-               kernels.check_unseen(pp_text(json.loads(read(path))["description"]), emulates))
+               kernels.check_small(pp_text(json.loads(read(path))["description"]), emulates))
     for path in EXAMPLES:
-        yield f"example {os.path.basename(path)[:-5]}", lambda path=path: kernels.check_unseen(read(path))
+        yield f"example {os.path.basename(path)[:-5]}", lambda path=path: kernels.check_small(read(path))
 
 
 def matmul_cases(kernels, is_full):
@@ -438,9 +433,25 @@ BUGS = {
 }
 
 
+def check_once(kernels):
+    """A kernel is left out if it has been compared as it is, and not if its code, the thresholds or the number of draws are others."""
+    with tempfile.TemporaryDirectory() as folder:
+        def compare(text, seeds=1, plan=()):
+            done = run([kernels.emulate, kernels.compile(write(text, folder), folder, plan), "--seeds", str(seeds), "--compared", os.path.join(folder, "once")])
+            assert done.returncode == 0, done.stderr
+            return {json.loads(line)["kernel"] for line in done.stdout.splitlines()}
+        text = rows_model(9, 33, "f32")
+        every = compare(text)
+        assert every and compare(text) == set(), "kernels are compared twice"
+        assert compare(text, seeds=2) == every, "kernels are left out whose arguments are others"
+        assert compare(text, plan=["--threshold", "gpu-each=2"]) == every, "kernels are left out whose thresholds are others"
+        changed = compare(text.replace("pp.gelu %a {tanh}", "pp.relu %a"))
+        assert changed and len(changed) < len(every), f"{sorted(changed)} are compared of a model in which one op is another"
+
+
 def check_huge(kernels):
     with tempfile.TemporaryDirectory() as folder:
-        kernels.compare(kernels.compile(write(HUGE, folder), folder, ["--block-bytes", "1TiB"]), *HUGE_FLAGS)
+        kernels.compare(kernels.compile(write(HUGE, folder), folder, ["--block-bytes", "1TiB"]), *HUGE_FLAGS, again=True)
 
 
 def check_bug(kernels, model, kernel, old, new, expected, plan=()):
@@ -453,7 +464,7 @@ def check_bug(kernels, model, kernel, old, new, expected, plan=()):
 def check_change(kernels, path, kernel, flags, old, new, expected):
     """Expects an error once the device code of a kernel is changed."""
     device = os.path.join(os.path.dirname(path), "device.ll")
-    kernels.compare(path, *flags, "--save-device-ir", device)
+    kernels.compare(path, *flags, "--save-device-ir", device, again=True)
     with open(device) as file:
         head, name, body = file.read().partition(f"define ptx_kernel void @{kernel}")
     body, count = re.subn(old, new, body, count=1)
@@ -494,14 +505,16 @@ def main():
     parser.add_argument("--seeds", type=int, default=2, help="draws of arguments of each kernel (default 2)")
     parser.add_argument("--full", action="store_true", help="each type and layout of a matmul's operands with each other, not by pairs; all models of test/models")
     harness = Harness("emulated", parser)
-    kernels = Kernels(harness)
-    planted = [("planted: " + name, lambda bug=bug: check_bug(kernels, *bug)) for name, bug in BUGS.items()]
-    planted += [("planted: matmul, " + name, lambda bug=bug: check_matmul_bug(kernels, *bug)) for name, bug in MATMUL_BUGS.items()]
-    harness.cases([*planted, ("buffers of 2^31 elements", lambda: check_huge(kernels)), *rows_cases(kernels), *scatter_cases(kernels), *head_cases(kernels), *attention_cases(kernels),
-                   *generation_cases(kernels), *matmul_cases(kernels, harness.args.full), *op_cases(kernels),
-                   *graph_cases(kernels, harness.args.graphs), *model_cases(kernels), *constant_cases(kernels),
-                   *whole_model_cases(kernels)])
-    print(f"emulated: {kernels.count} kernels")
+    with tempfile.TemporaryDirectory() as directory:
+        kernels = Kernels(harness, directory)
+        planted = [("planted: " + name, lambda bug=bug: check_bug(kernels, *bug)) for name, bug in BUGS.items()]
+        planted += [("planted: matmul, " + name, lambda bug=bug: check_matmul_bug(kernels, *bug)) for name, bug in MATMUL_BUGS.items()]
+        harness.cases([*planted, ("buffers of 2^31 elements", lambda: check_huge(kernels)),
+                       ("kernels once", lambda: check_once(kernels)), *rows_cases(kernels), *scatter_cases(kernels), *head_cases(kernels), *attention_cases(kernels),
+                       *generation_cases(kernels), *matmul_cases(kernels, harness.args.full), *op_cases(kernels),
+                       *graph_cases(kernels, harness.args.graphs), *model_cases(kernels), *constant_cases(kernels),
+                       *whole_model_cases(kernels)])
+        print(f"emulated: {kernels.count} kernels")
     return harness.finish()
 
 

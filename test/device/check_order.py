@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Compares sums of the target cuda's kernels, on the emulated device, bit for bit with numpy's in the order that docs/cuda.md states. Comparisons
 with the target cpu allow for any order; a kernel whose order changes is seen here."""
+import functools
 import itertools
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import threading
 from fractions import Fraction
 
 import numpy as np
@@ -65,11 +67,11 @@ def change_file(path, change):
 
 
 class Program:
-    """The kernels of a model, whose tasks are emulated on values."""
+    """The kernels of a model, whose tasks are emulated on values. The device code of all runs is that of the first."""
 
     def __init__(self, harness, text, folder, flags=()):
-        self.emulate, self.folder = os.path.join(harness.args.build, "bin", "test", "ppopt-emulate"), folder
-        path, self.kernels = os.path.join(folder, "model.mlir"), os.path.join(folder, "kernels.mlir")
+        self.emulate, self.lock = os.path.join(harness.args.build, "bin", "test", "ppopt-emulate"), threading.Lock()
+        path, self.kernels, self.device = (os.path.join(folder, name) for name in ("model.mlir", "kernels.mlir", "device.ll"))
         with open(path, "w") as file:
             file.write(text)
         run(harness.ppopt, "compile", path, "--target", "cuda", "--threads", "1", *flags, "--stop-after=kernels", "-o", self.kernels)
@@ -77,19 +79,23 @@ class Program:
             self.text = file.read()
 
     def compute(self, values, result, element, change=None):
-        """Returns the gradient of `result`. `change` is applied to the device code."""
-        for name, x in values.items():
-            x.tofile(os.path.join(self.folder, name))
-        tasks = re.findall(r"^  pp\.task (?:forward|backward) stage 0 @(\w+)", self.text, re.MULTILINE)
-        command = ["--tasks", ",".join(tasks), "--values", self.folder]
-        device = os.path.join(self.folder, "device.ll")
-        run(self.emulate, self.kernels, *command, "--save-device-ir", device)
+        """Returns the gradient of `result`. `change` is applied to the device code, for this run and those after it."""
+        tasks = ",".join(re.findall(r"^  pp\.task (?:forward|backward) stage 0 @(\w+)", self.text, re.MULTILINE))
+
+        def emulate(*flags):
+            with tempfile.TemporaryDirectory() as folder:
+                for name, x in values.items():
+                    x.tofile(os.path.join(folder, name))
+                run(self.emulate, self.kernels, *flags, "--tasks", tasks, "--values", folder)
+                return np.fromfile(os.path.join(folder, f"grad.{result}"), TYPES[element])
+        with self.lock:
+            if not os.path.exists(self.device):
+                computed = emulate("--save-device-ir", self.device)
+                if not change:
+                    return computed
         if change:
-            for name in [name for name in os.listdir(self.folder) if name.startswith(("grad.", "loss.", "value."))]:
-                os.remove(os.path.join(self.folder, name))
-            change_file(device, change)
-            run(self.emulate, self.kernels, device, *command)
-        return np.fromfile(os.path.join(self.folder, f"grad.{result}"), TYPES[element])
+            change_file(self.device, change)
+        return emulate(self.device)
 
 
 def same_bits(got, want):
@@ -165,18 +171,32 @@ def draw_ids(rows, table, kind):
             "skewed": np.where(uniform % 3 == 0, uniform, min(2, table - 1)).astype(np.int32)}[kind]
 
 
-def check_scatter(harness, sizes, kind, element, flags, change=None):
+class Scatters:
+    """The program of each scatter, for ids of all kinds."""
+
+    def __init__(self, harness, directory):
+        self.harness, self.directory = harness, directory
+        self.program = functools.cache(self.compile)
+
+    def compile(self, sizes, element, flags):
+        return Program(self.harness, scatter_model(sizes, element), tempfile.mkdtemp(dir=self.directory), flags)
+
+
+def scatter_model(sizes, element):
+    rows, table, columns = sizes
+    shape = tensor((table, columns), element)
+    return model((rows, columns), element, f"{parameter('t', (table, columns), element)}\n  %sum = pp.embedding %t, %ids : {shape}, {tensor((rows,), 'i32')}",
+                 f'%ids: {tensor((rows,), "i32")} {{pp.input = "ids"}}')
+
+
+def check_scatter(scatters, sizes, kind, element, flags):
     """The rows of each id, in the order of the list's parts."""
     rows, table, columns = sizes
     ids = draw_ids(rows, table, kind)
     dout = (draw_normal("dout", (rows, columns)) * np.pi).astype(TYPES[element])
-    shape = tensor((table, columns), element)
-    text = model((rows, columns), element, f"{parameter('t', (table, columns), element)}\n  %sum = pp.embedding %t, %ids : {shape}, {tensor((rows,), 'i32')}",
-                 f'%ids: {tensor((rows,), "i32")} {{pp.input = "ids"}}')
-    with tempfile.TemporaryDirectory() as folder:
-        program = Program(harness, text, folder, flags)
-        want = add_scatter(ids, dout, table, ScatterPlan(program.text, rows, table, element))
-        got = program.compute({"param.t": np.zeros_like(want), "param.out": dout, "input.ids": ids}, "t", element, change)
+    program = scatters.program(sizes, element, flags)
+    want = add_scatter(ids, dout, table, ScatterPlan(program.text, rows, table, element))
+    got = program.compute({"param.t": np.zeros_like(want), "param.out": dout, "input.ids": ids}, "t", element)
     return same_bits(got, want.reshape(-1))
 
 
@@ -294,9 +314,9 @@ FLAGS = {"": ["--threshold", "long-sum=100000"], ", few threads": ["--threshold"
 # Rows that are added, rows and columns of the table: more and fewer ids than rows, and as many; a table of one row; odd columns; one id.
 SCATTERS = [(200, 7, 33), (600, 1000, 20), (40, 300, 128), (3000, 90, 4), (513, 1, 6), (1, 5, 3)]
 # Lists that fill up; blocks of one warp; several runs of columns; a block for each row; more teams than entries.
-SCATTER_FLAGS = {"": [], ", one block": ["--threshold", "gpu-table-blocks=1,gpu-table-columns=8,gpu-table-list=1"],
-                 ", one warp": ["--threshold", "gpu-threads=32,gpu-each=2,gpu-table-blocks=6,gpu-table-columns=2,gpu-table-list=100"],
-                 ", short list": ["--threshold", "gpu-threads=64,gpu-table-blocks=3,gpu-table-list=200"]}
+SCATTER_FLAGS = {"": (), ", one block": ("--threshold", "gpu-table-blocks=1,gpu-table-columns=8,gpu-table-list=1"),
+                 ", one warp": ("--threshold", "gpu-threads=32,gpu-each=2,gpu-table-blocks=6,gpu-table-columns=2,gpu-table-list=100"),
+                 ", short list": ("--threshold", "gpu-threads=64,gpu-table-blocks=3,gpu-table-list=200")}
 
 
 def expect(is_same, wanted=True):
@@ -318,11 +338,14 @@ def main():
                 tests.append((f"{'columns' if dim == 0 else 'rows'} {rows}x{columns} {element}{title}",
                               lambda rows=rows, columns=columns, dim=dim, element=element, flags=flags:
                               expect(check_reduction(harness, rows, columns, dim, element, flags))))
-    for (title, flags), sizes, kind in itertools.product(SCATTER_FLAGS.items(), SCATTERS, ("uniform", "equal", "different", "skewed")):
-        for element in TYPES if kind == "skewed" else ("f32",):
-            tests.append((f"scatter {'x'.join(map(str, sizes))} {kind} {element}{title}", lambda sizes=sizes, kind=kind, element=element, flags=flags:
-                          expect(check_scatter(harness, sizes, kind, element, flags))))
-    harness.cases(tests)
+    with tempfile.TemporaryDirectory() as directory:
+        scatters = Scatters(harness, directory)
+        # What shares a program is far apart, so that no case waits for another.
+        for kind, (title, flags), sizes in itertools.product(("uniform", "equal", "different", "skewed"), SCATTER_FLAGS.items(), SCATTERS):
+            for element in TYPES if kind == "skewed" else ("f32",):
+                tests.append((f"scatter {'x'.join(map(str, sizes))} {kind} {element}{title}", lambda sizes=sizes, kind=kind, element=element, flags=flags:
+                              expect(check_scatter(scatters, sizes, kind, element, flags))))
+        harness.cases(tests)
     return harness.finish()
 
 

@@ -52,6 +52,11 @@ static cl::opt<unsigned> seeds("seeds", cl::desc("draws of arguments"),
                                cl::init(2), cl::cat(category));
 
 static cl::opt<std::string>
+    compared("compared",
+             cl::desc("a file of kernels that have been compared: leave them "
+                      "out, and add those that are compared"),
+             cl::cat(category));
+static cl::opt<std::string>
     saved("save-device-ir",
           cl::desc("write the device code of all kernels here"),
           cl::cat(category));
@@ -117,6 +122,10 @@ int main(int argc, char **argv) {
     return finish(emulated::runTasks(
         {files[0], device, saved, {tasks.begin(), tasks.end()}, values}));
   }
-  return finish(
-      emulated::compareKernels({files[0], device, saved, kernel, seeds, ends}));
+  if (!compared.empty() && (!device.empty() || ends))
+    return finish(createStringError(
+        "--compared is for all blocks of what the compiler emits: leave out "
+        "DEVICE.ll and --ends"));
+  return finish(emulated::compareKernels(
+      {files[0], device, saved, kernel, seeds, compared, ends}));
 }

@@ -31,7 +31,7 @@ from plans import lm_inputs  # noqa: E402
 
 STEPS, EVALUATED = 4, 2  # steps, and batches of an evaluation, of which there is one after each two steps
 GPT = ["--layers", "2", "--width", "32", "--heads", "2", "--vocab", "64", "--seq", "16", "--batch", "24"]
-LARGER_GPT = ["--layers", "4", "--width", "128", "--heads", "4", "--seq", "64", "--batch", "24"]
+LARGER_GPT = ["--layers", "4", "--width", "128", "--heads", "4", "--seq", "16", "--batch", "24"]
 LEAST_BUCKETS = 8
 SECONDS = 5  # that a rank may wait for what never comes
 

@@ -5,12 +5,11 @@ A plan has a `name`, the compiler's `flags` and, where the model's text depends 
 import functools
 import os
 import pathlib
-import threading
 
 import numpy as np
 
 from support import mutations
-from support.executable import Mismatch, compile_model, environment, expect_close, run
+from support.executable import Mismatch, Once, compile_model, environment, expect_close, run
 
 import plans
 
@@ -44,17 +43,7 @@ class Programs:
 
     def __init__(self, ppopt, directory, make_inputs):
         self.ppopt, self.directory, self.make_inputs = ppopt, directory, make_inputs
-        self.locks = {}
-        self.lock = threading.Lock()
-        self.done = {}
-
-    def once(self, key, make):
-        with self.lock:
-            lock = self.locks.setdefault(key, threading.Lock())
-        with lock:
-            if key not in self.done:
-                self.done[key] = make()
-            return self.done[key]
+        self.once = Once()
 
     def model_file(self, model, plan):
         """The model's file, or that of the text that the plan makes of it."""

@@ -46,7 +46,7 @@ class Writer:
     @functools.cache
     def compile(self, plan, *more):
         output = self.stem + "".join(c if c.isalnum() else "_" for c in plan + "".join(more))
-        return compile_model(self.ppopt, self.stem + ".mlir", output, [*PLANS[plan], *more], generates=True)
+        return compile_model(self.ppopt, self.stem + ".mlir", output, [*PLANS[plan], *more], generates=True, optimized=True)
 
     def write(self, executable, flags, mpirun=False):
         """Standard output, less its last new line; what the run tells is on standard error."""

@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), HERE]
 from support import safetensors_io  # noqa: E402
 from support.checkpoints import step_folder, tensors_of  # noqa: E402
-from support.executable import checked, compile_model, environment, expect_close, run  # noqa: E402
+from support.executable import Once, checked, compile_model, environment, expect_close, run  # noqa: E402
 from support.results import Harness, Skip  # noqa: E402
 
 import subjects  # noqa: E402
@@ -31,19 +31,26 @@ MPIRUN = ("dp, pp", "zero 3, pp", "zero 3, tp")
 
 class Checks:
     def __init__(self, harness, directory):
-        self.harness, self.ppopt, self.directory = harness, harness.ppopt, directory
+        self.harness, self.ppopt, self.directory, self.once = harness, harness.ppopt, directory, Once()
         with open(os.path.join(HERE, "Inputs", "torch_groups.json"), encoding="utf8") as file:
             self.torch = json.load(file)
 
-    def compile(self, subject, name, flags=(), generates=False, edit=lambda text: text):
-        """`edit`: of the model's text."""
-        path = os.path.join(self.directory, "".join(c if c.isalnum() else "-" for c in name))
-        checked([self.ppopt, "model", "gpt", *subject.model_flags(), "-o", path + ".mlir"])
-        with open(path + ".mlir", encoding="utf8") as file:
-            text = edit(file.read())
-        with open(path + ".mlir", "w", encoding="utf8") as file:
-            file.write(text)
-        return compile_model(self.ppopt, path + ".mlir", path, ["--threads", "1", *subject.flags(), *flags], generates=generates)
+    def model(self, kind, edit):
+        path = os.path.join(self.directory, f"{kind}{' edited' if edit else ''}.mlir")
+        text = checked([self.ppopt, "model", "gpt", *subjects.SUBJECTS[kind].model_flags(), "-o", "-"]).stdout
+        with open(path, "w", encoding="utf8") as file:
+            file.write(edit(text) if edit else text)
+        return path
+
+    def compile(self, kind, flags=(), edit=None, generates=False):
+        """The program of a subject and a plan. `edit`: of the model's text."""
+        how = [kind, *flags, *(["edited"] if edit else []), *(["generates"] if generates else [])]
+
+        def make():
+            model = self.once((kind, bool(edit)), lambda: self.model(kind, edit))
+            path = os.path.join(self.directory, "".join(c if c.isalnum() else "-" for c in " ".join(how)))
+            return compile_model(self.ppopt, model, path, ["--threads", "1", *subjects.SUBJECTS[kind].flags(), *flags], generates=generates)
+        return self.once(tuple(how), make)
 
     def train(self, subject, executable, launch="threads", flags=()):
         flags = [*subject.run_flags(), *flags]
@@ -72,7 +79,7 @@ class Checks:
 
     def plan(self, kind, plan):
         subject = subjects.SUBJECTS[kind]
-        executable = self.compile(subject, f"{kind} {plan}", PLANS[plan])
+        executable = self.compile(kind, PLANS[plan])
         for launch in ("threads", "mpirun") if plan in MPIRUN else ("threads",):
             self.compare(subject, self.torch[kind], self.train(subject, executable, launch))
 
@@ -82,7 +89,7 @@ class Checks:
         bytes_of = {}
         for ranks in (1, 2, 4):
             flags = ["--mesh", f"dp={ranks}", "--zero", "3", "--bucket-bytes", "2048"] if ranks > 1 else []
-            place = self.compile(subject, f"memory {ranks}", flags).program["places"][0]
+            place = self.compile("lora", flags).program["places"][0]
             bytes_of[ranks] = {region["kind"]: region["bytes"] for region in place["arena"]["regions"]}
         whole = 8 * sum(int(np.prod(shape)) for shape in subject.shapes().values())
         trained = 8 * sum(int(np.prod(shape)) for name, shape in subject.shapes().items() if "lora" in name)
@@ -93,7 +100,7 @@ class Checks:
     def resume(self):
         """A run that is resumed under another plan ends as one that was not interrupted."""
         subject = subjects.SUBJECTS["lora"]
-        first, second = self.compile(subject, "resume dp", PLANS["dp"]), self.compile(subject, "resume zero 3", PLANS["zero 3, small buckets"])
+        first, second = self.compile("lora", PLANS["dp"]), self.compile("lora", PLANS["zero 3, small buckets"])
         checkpoint = os.path.join(self.directory, "checkpoint")
         inputs = os.path.join(self.directory, "resume.inputs.safetensors")
         safetensors_io.write(inputs, subjects.batches())
@@ -110,7 +117,7 @@ class Checks:
     def resume_averages(self, plan):
         """A run that is stopped and resumed ends with the bits of one that was not, and its checkpoint has both parameters and averages."""
         subject = subjects.SUBJECTS["averaged"]
-        executable = self.compile(subject, f"averaged {plan}", PLANS[plan])
+        executable = self.compile("averaged", PLANS[plan])
         at = lambda name: os.path.join(self.directory, f"averages {plan} {name}")
         safetensors_io.write(at("inputs"), subjects.batches())
         safetensors_io.write(at("evaluation"), subjects.evaluation())
@@ -132,7 +139,7 @@ class Checks:
     def start(self):
         """--init-averages takes the averages of a checkpoint, and what has none as it is; evaluated, they are what the run evaluated."""
         subject = subjects.SUBJECTS["averaged"]
-        executable = self.compile(subject, "averaged zero 3", PLANS["zero 3"])
+        executable = self.compile("averaged", PLANS["zero 3"])
         at = lambda name: os.path.join(self.directory, f"averages start {name}")
         for name, values in (("inputs", subjects.batches()), ("evaluation", subjects.evaluation()), ("init", subject.parameters())):
             safetensors_io.write(at(name), values)
@@ -156,7 +163,7 @@ class Checks:
     def refuse(self):
         """What a flag can't do is refused by its name."""
         subject = subjects.SUBJECTS["adamw"]
-        executable = self.compile(subject, "averages refused", [])
+        executable = self.compile("adamw")
         plain = os.path.join(self.directory, "averages refused init")
         saved = os.path.join(self.directory, "averages refused saved")
         inputs = os.path.join(self.directory, "averages refused inputs")
@@ -170,7 +177,7 @@ class Checks:
                                (["--init-averages"], "--init-averages: needs --init FILE")):
             done = subprocess.run([*zero, *flags], capture_output=True, text=True, env=environment())
             assert done.returncode and message in done.stderr, (flags, done.stderr)
-        model = os.path.join(self.directory, "averages-refused.mlir")
+        model = self.once(("adamw", False), lambda: self.model("adamw", None))
         done = subprocess.run([self.ppopt, "compile", model, "--mesh", "dp=2", "--sync", "async", "--ema", "-o", plain], capture_output=True, text=True)
         assert done.returncode and "--ema goes with --sync step, not async" in done.stderr, done.stderr
 
@@ -178,7 +185,7 @@ class Checks:
         """A step that updates nothing is not in the average: not even the first, before which there is none."""
         subject = subjects.SUBJECTS["averaged sgd"]
         ignored = lambda text: text.replace("%targets : !logits", "%targets {ignore_index = -1 : i64} : !logits")
-        executable = self.compile(subject, "averages skipped", PLANS["zero 1"], edit=ignored)
+        executable = self.compile("averaged sgd", PLANS["zero 1"], edit=ignored)
         bad, good = subjects.batches(), subjects.batches()
         figures = {}
         for name, rows in (("bad", bad), ("good", good)):
@@ -203,8 +210,7 @@ class Checks:
     def generate(self):
         """The text after training is that of the averages, which --init generates from too."""
         subject = subjects.SUBJECTS["averaged"]
-        flags = [flag for flag in PLANS["zero 1"]]
-        executable = self.compile(subject, "averaged text", flags, generates=True)
+        executable = self.compile("averaged", PLANS["zero 1"], generates=True)
         text = ["--generate", "24", "--prompt", "\t", "--temperature", "0"]
         averages = executable.path + ".averages.safetensors"
         inputs = executable.path + ".inputs.safetensors"
@@ -218,13 +224,13 @@ class Checks:
     def merged(self, plan):
         """An export of the base with the adapters' product added, whichever way it lies; what is omitted is not there."""
         subject = subjects.SUBJECTS["lora"]
-        executable = self.compile(subject, f"lora {plan}", PLANS[plan])
+        executable = self.compile("lora", PLANS[plan])
         entries = {name: name for name in subject.shapes() if "lora" not in name and name != "wpe"}
         plus = {"product": ["h.{i}.attn.qkv.lora_a", "h.{i}.attn.qkv.lora_b"], "scale": subjects.ALPHA / subjects.RANK}
         for n, transpose in enumerate((False, True)):
             here = json.loads(json.dumps(plus).replace("{i}", str(n)))
             entries[f"h.{n}.attn.qkv.weight"] = {"tensor": f"merged.{n}", "transpose": transpose, "plus": here}
-        paths = {name: os.path.join(self.directory, f"merged.{name}") for name in ("init", "map", "out")}
+        paths = {name: os.path.join(self.directory, f"merged {plan}.{name}") for name in ("init", "map", "out")}
         safetensors_io.write(paths["init"], subject.parameters())
         with open(paths["map"], "w", encoding="utf8") as file:
             json.dump({"format": "ppopt parameter map", "version": 1, "parameters": entries, "omitted": ["wpe"]}, file)

@@ -8,6 +8,7 @@
 import json
 import os
 import subprocess
+import threading
 
 import numpy as np
 
@@ -28,6 +29,21 @@ class Executable:
     @property
     def keeps_velocity(self):
         return any(parameter["states"] for place in self.program["places"] for parameter in place["parameters"])
+
+
+class Once:
+    """What several cases need is made by the first of them."""
+
+    def __init__(self):
+        self.lock, self.locks, self.made = threading.Lock(), {}, {}
+
+    def __call__(self, key, make):
+        with self.lock:
+            lock = self.locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self.made:
+                self.made[key] = make()
+            return self.made[key]
 
 
 class Result:
