@@ -69,6 +69,16 @@ std::vector<WantedTensor> wantedStates(const Program &program) {
 
 } // namespace
 
+std::optional<std::set<std::string>>
+averagesOf(const std::optional<std::set<std::string>> &parameters) {
+  if (!parameters)
+    return std::nullopt;
+  Names names;
+  for (const std::string &name : *parameters)
+    names.insert(kAveragePrefix + name);
+  return names;
+}
+
 std::set<std::string> heldBy(const Program &program, int64_t rank) {
   Names names;
   for (const auto &entry : program.placeOf(rank).parameters) {
@@ -96,7 +106,11 @@ Checkpoint::Checkpoint(const std::string &path, const Program &program,
                   openPart(path, manifest_, CheckpointPart::Parameters, read)),
       optimizer_(std::in_place,
                  openPart(path, manifest_, CheckpointPart::Optimizer,
-                          program.predicts() ? Names() : read)),
+                          !program.predicts()       ? read
+                          : manifest_.hasAverages() ? averagesOf(read)
+                                                    : Names())),
+      takesAverages_(program.predicts() && manifest_.hasAverages() &&
+                     manifest_.updates > 0),
       readers_(read ? 1 : program.plan.ranks()) {}
 
 void Checkpoint::checkFits() const {
@@ -112,6 +126,11 @@ void Checkpoint::checkFits() const {
                 path_, manifest_.model, path_);
   if (program_.predicts())
     return; // without the states
+  if (manifest_.hasAverages() != program_.plan.ema)
+    throw Error("{}: its run {} averages of the parameters; compile {} --ema, "
+                "or begin with --init {}",
+                path_, manifest_.hasAverages() ? "kept" : "kept no",
+                manifest_.hasAverages() ? "with" : "without", path_);
   wrong = optimizer_->differencesFrom(wantedStates(program_), "not a state");
   if (!wrong.empty())
     throw Error("{}: a checkpoint of another optimizer than this program's {}; "
@@ -134,7 +153,9 @@ void Checkpoint::load(const ppopt_rank &rank) {
     for (const schema::HeldParameter &held : memory->parameters) {
       const std::string &name = rank.program.parameters[held.parameter].name;
       const auto &states = memory->place.find(held.parameter)->states;
-      copy(*parameters_->find(name), held, held.value);
+      const StoredTensor *average =
+          takesAverages_ ? optimizer_->find(kAveragePrefix + name) : nullptr;
+      copy(average ? *average : *parameters_->find(name), held, held.value);
       for (size_t i = 0; i < states.size(); ++i)
         copy(*optimizer_->find(stateName(states[i].name, name)), held,
              held.states[i]);
@@ -155,7 +176,14 @@ averageFiles(const std::string &path,
     throw Error("--init-averages: {} is no checkpoint, which alone has "
                 "averages beside the parameters; leave it out",
                 path);
-  return openPart(path, readManifest(path), CheckpointPart::Optimizer, read);
+  Manifest manifest = readManifest(path);
+  if (!manifest.hasAverages())
+    throw Error("--init-averages: the checkpoint {} has no averages: its run's "
+                "executable was compiled without --ema",
+                path);
+  if (manifest.updates == 0)
+    return {};
+  return openPart(path, manifest, CheckpointPart::Optimizer, read);
 }
 
 std::vector<std::string>

@@ -47,6 +47,8 @@ private:
   std::string path_;
   Manifest manifest_;
   std::optional<TensorSet> parameters_, optimizer_;
+  /// Predictions are made with the averages, as evaluations are.
+  bool takesAverages_ = false;
   std::atomic<int64_t> readers_; ///< ranks that have not called load yet
 };
 
@@ -57,8 +59,13 @@ std::set<std::string> heldBy(const runtime::Program &program, int64_t rank);
 /// What names of averages of parameters begin with in a checkpoint.
 inline constexpr const char *kAveragePrefix = "ema/";
 
-/// Returns the files of the checkpoint `path` with averages of parameters.
-/// Throws Error if it is no checkpoint.
+/// Returns the names of the averages of parameters; nothing for nothing.
+std::optional<std::set<std::string>>
+averagesOf(const std::optional<std::set<std::string>> &parameters);
+
+/// Returns the files of the checkpoint `path` with averages of parameters; none
+/// before the first update, when the averages are the parameters. Throws Error
+/// if it is no checkpoint of a run with --ema.
 std::vector<std::string>
 averageFiles(const std::string &path,
              const std::optional<std::set<std::string>> &read);

@@ -52,6 +52,8 @@ struct Manifest {
   /// The flags that affect the numbers, by name without dashes. The values are
   /// text that parses to the same number.
   std::map<std::string, std::string> flags;
+  /// Whether the run kept averages of the parameters (--ema).
+  bool hasAverages() const { return flags.count("ema") > 0; }
   SampleRecord samples;
   std::map<std::string, std::string> plan; ///< for people to read
   std::vector<ManifestFile> files;

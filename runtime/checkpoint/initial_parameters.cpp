@@ -131,16 +131,9 @@ InitialParameters::Source::Source(const std::string &path,
       extras.push_back(name);
   this->files.insert(this->files.end(), averages.begin(), averages.end());
   const std::string begin = kAveragePrefix + prefix;
-  bool hasAverages = averages.empty();
   for (const auto &[name, stored] : this->averages.tensors())
-    if (name.rfind(begin, 0) == 0) {
+    if (name.rfind(begin, 0) == 0)
       names.insert_or_assign(name.substr(begin.size()), stored);
-      hasAverages = true;
-    }
-  if (!hasAverages)
-    throw Error("--init-averages: the checkpoint {} has no averages: its run's "
-                "executable was compiled without --ema",
-                path);
 }
 
 InitialParameters::InitialParameters(const Program &program,
@@ -163,14 +156,11 @@ InitialParameters::InitialParameters(const Program &program,
       taken_(program.parameters.size()) {
   checkResized();
   std::optional<std::set<std::string>> read;
-  if (rank && from.prefix.empty()) {
+  if (rank && from.prefix.empty())
     read = namesHeldBy(program, *rank);
-    for (const std::string &name : std::set(*read))
-      read->insert(kAveragePrefix + name);
-  }
   for (const std::string &path : from.paths)
     sources_.emplace_back(path, parameterFiles(path, read),
-                          from.averages ? averageFiles(path, read)
+                          from.averages ? averageFiles(path, averagesOf(read))
                                         : std::vector<std::string>(),
                           from.prefix);
   if (map)

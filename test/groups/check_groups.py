@@ -160,6 +160,33 @@ class Checks:
                 losses.append([record["loss"] for record in map(json.loads, file) if record["event"] == "eval"])
         assert losses[0] == losses[1] and len(losses[0]) == 1, losses
 
+    def start_before_updates(self):
+        """Before the first update the averages are the parameters: not the zeros that a checkpoint has of them."""
+        subject = subjects.SUBJECTS["averaged"]
+        executable = self.compile("averaged", PLANS["zero 1"])
+        at = lambda name: os.path.join(self.directory, f"averages before {name}")
+        safetensors_io.write(at("init"), subject.parameters())
+        safetensors_io.write(at("inputs"), subjects.batches())
+        checked([executable.path, "--inputs", at("inputs"), "--init", at("init"), "--steps", "0", "--checkpoint", at("saved")])
+        checked([executable.path, "--init", step_folder(at("saved"), 0), "--init-averages", "--steps", "0", "--export", at("exported")])
+        exported = safetensors_io.read(at("exported"))
+        for name, array in subject.parameters().items():
+            assert array.tobytes() == exported[name].tobytes(), name
+
+    def exact(self):
+        """An average without memory is the parameter, bit for bit."""
+        subject = subjects.SUBJECTS["averaged"]
+        executable = self.compile("averaged", PLANS["zero 1"])
+        at = lambda name: os.path.join(self.directory, f"averages exact {name}")
+        safetensors_io.write(at("init"), subject.parameters())
+        safetensors_io.write(at("inputs"), subjects.batches())
+        flags = subject.run_flags()[:subject.run_flags().index("--ema")]
+        checked([executable.path, *flags, "--ema", "0", "--inputs", at("inputs"), "--no-shuffle", "--init", at("init"), "--steps", "4",
+                 "--checkpoint", at("saved"), "--export", at("exported")])
+        exported, saved = safetensors_io.read(at("exported")), tensors_of(step_folder(at("saved"), 4), "parameters")
+        for name, array in saved.items():
+            assert array.tobytes() == exported[name].tobytes(), name
+
     def refuse(self):
         """What a flag can't do is refused by its name."""
         subject = subjects.SUBJECTS["adamw"]
@@ -170,11 +197,16 @@ class Checks:
         safetensors_io.write(plain, subject.parameters())
         safetensors_io.write(inputs, subjects.batches())
         checked([executable.path, "--inputs", inputs, "--init", plain, "--steps", "1", "--checkpoint", saved])
+        averaged = self.compile("averaged")
+        at_average = step_folder(saved + " averages", 1)
+        checked([averaged.path, "--inputs", inputs, "--init", plain, "--steps", "1", "--checkpoint", os.path.dirname(at_average)])
         zero = [executable.path, "--steps", "0"]
         for flags, message in ((["--ema", "0.5"], "--ema: this executable keeps no average of its parameters (compile with --ema)"),
                                (["--init", plain, "--init-averages"], "is no checkpoint, which alone has averages"),
                                (["--init", step_folder(saved, 1), "--init-averages"], "has no averages: its run's executable was compiled without --ema"),
-                               (["--init-averages"], "--init-averages: needs --init FILE")):
+                               (["--init-averages"], "--init-averages: needs --init FILE"),
+                               (["--init", at_average, "--init-averages", "--init-prefix", "model."], "the tensors are not this model's parameters; missing: "),
+                               (["--checkpoint", os.path.dirname(at_average), "--resume"], "its run kept averages of the parameters; compile with --ema, or begin with --init")):
             done = subprocess.run([*zero, *flags], capture_output=True, text=True, env=environment())
             assert done.returncode and message in done.stderr, (flags, done.stderr)
         model = self.once(("adamw", False), lambda: self.model("adamw", None))
@@ -302,7 +334,7 @@ def main():
         cases += [(f"averaged, {plan}", lambda plan=plan: checks.plan("averaged", plan)) for plan in PLANS]
         cases += [(f"averaged sgd, {plan}", lambda plan=plan: checks.plan("averaged sgd", plan)) for plan in ("one", "zero 3, pp")]
         cases += [(f"averages, resumed, {plan}", lambda plan=plan: checks.resume_averages(plan)) for plan in ("one", "zero 1", "zero 3, pp", "tied to an owner")]
-        cases += [("averages, a skipped step", checks.skip), ("averages, generated text", checks.generate), ("averages, a starting point", checks.start),
+        cases += [("averages, a skipped step", checks.skip), ("averages, generated text", checks.generate), ("averages, a starting point", checks.start), ("averages before updates", checks.start_before_updates), ("averages, exact", checks.exact),
                   ("averages, refused", checks.refuse)]
         cases += [(f"merged export, {plan}", lambda plan=plan: checks.merged(plan)) for plan in ("one", "dp, pp", "zero 3, small buckets", "zero 3, tp", "local")]
         cases += [("memory", checks.memory), ("resume", checks.resume), ("PyTorch, live", checks.live), ("peft, live", checks.peft)]

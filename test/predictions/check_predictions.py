@@ -289,6 +289,18 @@ class Checks:
         mixed = predict(program, init, paths)
         assert {name: array.tobytes() for name, array in mixed.tensors.items()} == found[0][2]
 
+    def averages(self):
+        """A run with --ema predicts with the averages, from its checkpoints too: those that it evaluated and exports."""
+        program = self.compile("averages", CLASSIFIER.model(8), ["--mesh", "fsdp=2", "--zero", "2", "--ema"])
+        values, data = CLASSIFIER.parameters(), CLASSIFIER.rows(43)
+        rows, saved = self.write("averages-rows", {"x": data["x"]}), os.path.join(self.directory, "averages-saved")
+        ours = run(program, ["--lr", "0.5", "--ema", "0.5", "--checkpoint", saved], init=values, inputs=data, steps=4)
+        exported, folder = self.write("averages-exported", ours.parameters), os.path.join(saved, "step-00000004")
+        ways = {"exported": exported, "resumed": ["--checkpoint", saved, "--resume"], "chosen": ["--init", folder, "--init-averages"], "trained": folder}
+        found = {name: {output: array.tobytes() for output, array in predict(program, way, [rows]).tensors.items()} for name, way in ways.items()}
+        compare("averages", predict(program, exported, [rows]), CLASSIFIER.outputs(ours.parameters, data), CLASSIFIER.TYPES)
+        assert found["exported"] == found["resumed"] == found["chosen"] != found["trained"], found.keys()
+
     def planted(self, mutation, subject, plan, flags):
         """A bug of the program that predicts makes other predictions."""
         program = self.compile(f"{mutation} {plan}", subject.model(8), [*flags, "--mutate-prediction", mutation], tool_of(self.ppopt))
@@ -437,6 +449,7 @@ def main():
         for plan in ("one", "dp, pp, microbatches"):
             harness.case(f"not finite: {plan}", lambda: checks.not_finite(plan))
             harness.case(f"bytes: {plan}", lambda: checks.as_bytes(plan))
+        harness.case("averages", checks.averages)
         for mutation, plan in MUTATED:
             harness.case(f"planted: {mutation}, {plan}", lambda: checks.planted(mutation, CLASSIFIER, plan, PLANS[plan]))
         for mutation, plan in MUTATED_LOOK_UP:

@@ -72,6 +72,13 @@ public:
   Value mul(Value a, Value b) { return MulOp::create(builder, loc, a, b); }
   Value div(Value a, Value b) { return DivOp::create(builder, loc, a, b); }
   Value sqrt(Value a) { return SqrtOp::create(builder, loc, a); }
+  Value isLess(Value wide, double than) {
+    return CompareOp::create(builder, loc, ComparePredicate::Lt, wide,
+                             ConstantOp::create(builder, loc, f64, than));
+  }
+  Value select(Value condition, Value a, Value b) {
+    return SelectOp::create(builder, loc, condition, a, b);
+  }
 
 private:
   Value scaled(StringRef name, const APFloat &scale) {
@@ -121,13 +128,18 @@ Value getGradient(StepBuilder &step, Value param, bool isDecoupled) {
   return gradient;
 }
 
-/// Moves the average towards the new parameters. It begins at zero, and the
-/// first update has the weight 1: the average is then those of that update.
+/// Moves the average towards the new parameters, from the nearer of both, as
+/// torch.lerp does: with the weight 1 it is exactly the parameters. It begins
+/// at zero, and the first update has this weight.
 void buildAverage(StepBuilder &step, Value param) {
   Value average = step.state(kAverageState);
-  Value moved =
-      step.mul(step.field("average_weight"), step.sub(param, average));
-  step.setState(kAverageState, step.add(average, moved));
+  Value way = step.sub(param, average);
+  Value weight = step.wideField("average_weight");
+  Value fromAverage = step.add(average, step.mul(step.narrow(weight), way));
+  Value fromParam =
+      step.sub(param, step.mul(step.narrow(step.oneMinus(weight)), way));
+  step.setState(kAverageState,
+                step.select(step.isLess(weight, 0.5), fromAverage, fromParam));
 }
 
 /// Returns the new parameters.
