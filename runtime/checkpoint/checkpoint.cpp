@@ -75,7 +75,7 @@ averagesOf(const std::optional<std::set<std::string>> &parameters) {
     return std::nullopt;
   Names names;
   for (const std::string &name : *parameters)
-    names.insert(kAveragePrefix + name);
+    names.insert(stateName(kAverageState, name));
   return names;
 }
 
@@ -154,7 +154,8 @@ void Checkpoint::load(const ppopt_rank &rank) {
       const std::string &name = rank.program.parameters[held.parameter].name;
       const auto &states = memory->place.find(held.parameter)->states;
       const StoredTensor *average =
-          takesAverages_ ? optimizer_->find(kAveragePrefix + name) : nullptr;
+          takesAverages_ ? optimizer_->find(stateName(kAverageState, name))
+                         : nullptr;
       copy(average ? *average : *parameters_->find(name), held, held.value);
       for (size_t i = 0; i < states.size(); ++i)
         copy(*optimizer_->find(stateName(states[i].name, name)), held,

@@ -56,9 +56,6 @@ private:
 /// place, has elements.
 std::set<std::string> heldBy(const runtime::Program &program, int64_t rank);
 
-/// What names of averages of parameters begin with in a checkpoint.
-inline constexpr const char *kAveragePrefix = "ema/";
-
 /// Returns the names of the averages of parameters; nothing for nothing.
 std::optional<std::set<std::string>>
 averagesOf(const std::optional<std::set<std::string>> &parameters);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_shares.h"
 #include "checkpoint/stored_numbers.h"
 #include "device/host_access.h"
 #include "device/runs.h"
@@ -130,7 +131,7 @@ InitialParameters::Source::Source(const std::string &path,
     else
       extras.push_back(name);
   this->files.insert(this->files.end(), averages.begin(), averages.end());
-  const std::string begin = kAveragePrefix + prefix;
+  const std::string begin = stateName(kAverageState, prefix);
   for (const auto &[name, stored] : this->averages.tensors())
     if (name.rfind(begin, 0) == 0)
       names.insert_or_assign(name.substr(begin.size()), stored);

@@ -52,6 +52,13 @@ class Checks:
             return compile_model(self.ppopt, model, path, ["--threads", "1", *subjects.SUBJECTS[kind].flags(), *flags], generates=generates)
         return self.once(tuple(how), make)
 
+    def files(self, name, subject):
+        """Writes what the steps train on, what is evaluated, and the initial parameters; returns the paths of the case's files by their names."""
+        at = lambda file: os.path.join(self.directory, f"{name} {file}")
+        for file, tensors in (("inputs", subjects.batches()), ("evaluation", subjects.evaluation()), ("init", subject.parameters())):
+            safetensors_io.write(at(file), tensors)
+        return at
+
     def train(self, subject, executable, launch="threads", flags=()):
         flags = [*subject.run_flags(), *flags]
         if subject.ema is not None:
@@ -101,16 +108,11 @@ class Checks:
         """A run that is resumed under another plan ends as one that was not interrupted."""
         subject = subjects.SUBJECTS["lora"]
         first, second = self.compile("lora", PLANS["dp"]), self.compile("lora", PLANS["zero 3, small buckets"])
-        checkpoint = os.path.join(self.directory, "checkpoint")
-        inputs = os.path.join(self.directory, "resume.inputs.safetensors")
-        safetensors_io.write(inputs, subjects.batches())
-        init = os.path.join(self.directory, "resume.init.safetensors")
-        safetensors_io.write(init, subject.parameters())
-        common = [*subject.run_flags(), "--inputs", inputs, "--no-shuffle", "--checkpoint", checkpoint]
-        checked([first.path, *common, "--init", init, "--steps", "3"])
-        out = os.path.join(self.directory, "resumed.safetensors")
-        checked([second.path, *common, "--resume", "--steps", str(subjects.STEPS), "--export", out])
-        resumed = safetensors_io.read(out)
+        at = self.files("resume", subject)
+        common = [*subject.run_flags(), "--inputs", at("inputs"), "--no-shuffle", "--checkpoint", at("checkpoint")]
+        checked([first.path, *common, "--init", at("init"), "--steps", "3"])
+        checked([second.path, *common, "--resume", "--steps", str(subjects.STEPS), "--export", at("resumed")])
+        resumed = safetensors_io.read(at("resumed"))
         for name in self.torch["lora"]["parameters"]:
             self.compare_parameter(name, resumed[name], self.torch["lora"])
 
@@ -118,10 +120,7 @@ class Checks:
         """A run that is stopped and resumed ends with the bits of one that was not, and its checkpoint has both parameters and averages."""
         subject = subjects.SUBJECTS["averaged"]
         executable = self.compile("averaged", PLANS[plan])
-        at = lambda name: os.path.join(self.directory, f"averages {plan} {name}")
-        safetensors_io.write(at("inputs"), subjects.batches())
-        safetensors_io.write(at("evaluation"), subjects.evaluation())
-        safetensors_io.write(at("init"), subject.parameters())
+        at = self.files(f"averages {plan}", subject)
         common = [executable.path, *subject.run_flags(), "--inputs", at("inputs"), "--no-shuffle", "--eval-inputs", at("evaluation"), "--eval-every", "2"]
         exported = {}
         for name, stops in (("whole", ()), ("resumed", (1, 4))):
@@ -140,9 +139,7 @@ class Checks:
         """--init-averages takes the averages of a checkpoint, and what has none as it is; evaluated, they are what the run evaluated."""
         subject = subjects.SUBJECTS["averaged"]
         executable = self.compile("averaged", PLANS["zero 3"])
-        at = lambda name: os.path.join(self.directory, f"averages start {name}")
-        for name, values in (("inputs", subjects.batches()), ("evaluation", subjects.evaluation()), ("init", subject.parameters())):
-            safetensors_io.write(at(name), values)
+        at = self.files("averages start", subject)
         evaluate = ["--eval-inputs", at("evaluation")]
         checked([executable.path, *subject.run_flags(), "--inputs", at("inputs"), "--no-shuffle", "--init", at("init"), "--steps", "3", "--checkpoint", at("saved"),
                  "--log", at("log"), "--export", at("averages"), *evaluate])
@@ -164,9 +161,7 @@ class Checks:
         """Before the first update the averages are the parameters: not the zeros that a checkpoint has of them."""
         subject = subjects.SUBJECTS["averaged"]
         executable = self.compile("averaged", PLANS["zero 1"])
-        at = lambda name: os.path.join(self.directory, f"averages before {name}")
-        safetensors_io.write(at("init"), subject.parameters())
-        safetensors_io.write(at("inputs"), subjects.batches())
+        at = self.files("averages before", subject)
         checked([executable.path, "--inputs", at("inputs"), "--init", at("init"), "--steps", "0", "--checkpoint", at("saved")])
         checked([executable.path, "--init", step_folder(at("saved"), 0), "--init-averages", "--steps", "0", "--export", at("exported")])
         exported = safetensors_io.read(at("exported"))
@@ -177,9 +172,7 @@ class Checks:
         """An average without memory is the parameter, bit for bit."""
         subject = subjects.SUBJECTS["averaged"]
         executable = self.compile("averaged", PLANS["zero 1"])
-        at = lambda name: os.path.join(self.directory, f"averages exact {name}")
-        safetensors_io.write(at("init"), subject.parameters())
-        safetensors_io.write(at("inputs"), subjects.batches())
+        at = self.files("averages exact", subject)
         flags = subject.run_flags()[:subject.run_flags().index("--ema")]
         checked([executable.path, *flags, "--ema", "0", "--inputs", at("inputs"), "--no-shuffle", "--init", at("init"), "--steps", "4",
                  "--checkpoint", at("saved"), "--export", at("exported")])
@@ -191,11 +184,8 @@ class Checks:
         """What a flag can't do is refused by its name."""
         subject = subjects.SUBJECTS["adamw"]
         executable = self.compile("adamw")
-        plain = os.path.join(self.directory, "averages refused init")
-        saved = os.path.join(self.directory, "averages refused saved")
-        inputs = os.path.join(self.directory, "averages refused inputs")
-        safetensors_io.write(plain, subject.parameters())
-        safetensors_io.write(inputs, subjects.batches())
+        at = self.files("averages refused", subject)
+        plain, saved, inputs = at("init"), at("saved"), at("inputs")
         checked([executable.path, "--inputs", inputs, "--init", plain, "--steps", "1", "--checkpoint", saved])
         averaged = self.compile("averaged")
         at_average = step_folder(saved + " averages", 1)
@@ -244,13 +234,10 @@ class Checks:
         subject = subjects.SUBJECTS["averaged"]
         executable = self.compile("averaged", PLANS["zero 1"], generates=True)
         text = ["--generate", "24", "--prompt", "\t", "--temperature", "0"]
-        averages = executable.path + ".averages.safetensors"
-        inputs = executable.path + ".inputs.safetensors"
-        init = executable.path + ".init.safetensors"
-        safetensors_io.write(inputs, subjects.batches())
-        safetensors_io.write(init, subject.parameters())
-        trained = checked([executable.path, *subject.run_flags(), "--inputs", inputs, "--no-shuffle", "--init", init, "--steps", "3", "--export", averages, *text])
-        alone = checked([executable.path, "--init", averages, *text])
+        at = self.files("averages text", subject)
+        trained = checked([executable.path, *subject.run_flags(), "--inputs", at("inputs"), "--no-shuffle", "--init", at("init"), "--steps", "3",
+                           "--export", at("averages"), *text])
+        alone = checked([executable.path, "--init", at("averages"), *text])
         assert trained.stdout.endswith(alone.stdout) and alone.stdout.strip(), (trained.stdout, alone.stdout)
 
     def merged(self, plan):

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BucketWaits.h"
+#include "ScheduleIndex.h"
 
 #include "ppopt/Analysis/PlanSchedule.h"
 
@@ -220,13 +221,11 @@ struct OverlapTransfers : pp::impl::OverlapTransfersBase<OverlapTransfers> {
     if (index.getCopies().empty() || plan->getLaunch() == Launch::local)
       return;
     ppopt::schedule::StageGraph graph = makeStageGraph(module, *plan);
+    ScheduleLists lists(module);
     for (bool isEvaluation : {false, true}) {
-      SmallVector<ScheduleOp> schedules;
-      for (auto schedule : module.getOps<ScheduleOp>())
-        if (isEvaluation ? schedule.getEvaluation() : schedule.isTraining())
-          schedules.push_back(schedule);
       TransferMover mover(module, index);
-      if (failed(mover.run(schedules, readTable(module, *plan, isEvaluation),
+      if (failed(mover.run(isEvaluation ? lists.evaluation : lists.training,
+                           readTable(module, *plan, isEvaluation),
                            isEvaluation
                                ? makeEvaluationGraph(module, *plan, graph)
                                : graph)))
