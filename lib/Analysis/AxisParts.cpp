@@ -1,6 +1,7 @@
 //===- AxisParts.cpp - Computing parts of ops along one axis --------------===//
 
 #include "ppopt/Analysis/AxisParts.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "ppopt/Analysis/Shardings.h"
 #include "ppopt/Dialect/PP/RandomKey.h"

@@ -1,6 +1,8 @@
 //===- Buffers.cpp - Where the operands of tasks lie ----------------------===//
 
 #include "ppopt/Analysis/Buffers.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Dialect/PP/RandomKey.h"

@@ -1,6 +1,9 @@
 //===- Cost.cpp - The work of ops -----------------------------------------===//
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 #include "ElementCount.h"
 

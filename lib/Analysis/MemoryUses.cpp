@@ -1,6 +1,7 @@
 //===- MemoryUses.cpp - What tasks do with memory -------------------------===//
 
 #include "ppopt/Analysis/MemoryUses.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 #include <set>
 #include <tuple>

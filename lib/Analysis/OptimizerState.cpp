@@ -1,6 +1,7 @@
 //===- OptimizerState.cpp - The states of an optimizer --------------------===//
 
 #include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "ppopt/Dialect/PP/Shapes.h"
 

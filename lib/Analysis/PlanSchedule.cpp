@@ -1,6 +1,9 @@
 //===- PlanSchedule.cpp - From a module to the schedule library -----------===//
 
 #include "ppopt/Analysis/PlanSchedule.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 
 #include "ppopt/Analysis/StepCopies.h"
 

@@ -1,6 +1,7 @@
 //===- ShardingTable.cpp - The shardings of an entry ----------------------===//
 
 #include "ppopt/Analysis/ShardingTable.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 #include "ppopt/Dialect/PP/Shapes.h"
 

@@ -1,6 +1,7 @@
 //===- Shardings.cpp - How tensors are cut over axes ----------------------===//
 
 #include "ppopt/Analysis/Shardings.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "ppopt/Dialect/PP/RandomKey.h"
 

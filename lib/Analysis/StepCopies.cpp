@@ -1,6 +1,9 @@
 //===- StepCopies.cpp - The copies of a step ------------------------------===//
 
 #include "ppopt/Analysis/StepCopies.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 
 #include "ppopt/Analysis/OptimizerState.h"
 

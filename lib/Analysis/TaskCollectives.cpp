@@ -1,6 +1,8 @@
 //===- TaskCollectives.cpp - The collectives in a task's body -------------===//
 
 #include "ppopt/Analysis/TaskCollectives.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "ppopt/Dialect/PP/TypeSizes.h"
 

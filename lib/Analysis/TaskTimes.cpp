@@ -1,6 +1,10 @@
 //===- TaskTimes.cpp - Estimated times of tasks ---------------------------===//
 
 #include "ppopt/Analysis/TaskTimes.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Analysis/TaskCollectives.h"

@@ -2,7 +2,7 @@
 
 #include "ppopt/Codegen/Target.h"
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "llvm/ADT/StringExtras.h"
 

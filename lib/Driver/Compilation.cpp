@@ -1,6 +1,8 @@
 //===- Compilation.cpp - Compiles a model under a plan --------------------===//
 
 #include "ppopt/Driver/Compilation.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "ChoosePlan.h"
 #include "ParserErrors.h"

@@ -1,6 +1,7 @@
 //===- FixedBatch.cpp - What keeps the batch of an export -----------------===//
 
 #include "ppopt/Driver/FixedBatch.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "ppopt/Dialect/PP/FixedBatch.h"
 #include "ppopt/Transforms/Model/Entry.h"

@@ -3,6 +3,9 @@
 #include "KernelReports.h"
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Program/ProgramTables.h"
 
 #include "llvm/ADT/MapVector.h"

@@ -1,6 +1,7 @@
 //===- ModelHash.cpp - A hash of what a model computes --------------------===//
 
 #include "ppopt/Driver/ModelHash.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "ppopt/Analysis/Device.h"
 #include "ppopt/Dialect/PP/DeclaredAttributes.h"

@@ -2,6 +2,7 @@
 
 #include "ppopt/Codegen/Passes.h"
 #include "ppopt/Codegen/Target.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Driver/Compile.h"
 #include "ppopt/Program/Passes.h"
 #include "ppopt/Program/Program.h"

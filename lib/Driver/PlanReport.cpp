@@ -1,6 +1,10 @@
 //===- PlanReport.cpp - Predicted time and memory of a plan ---------------===//
 
 #include "ppopt/Driver/PlanReport.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 
 #include "KernelReports.h"
 #include "ShardedState.h"

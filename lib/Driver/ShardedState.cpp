@@ -5,6 +5,8 @@
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/TaskCollectives.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "schema/checkpoint_writers.h"
 

@@ -3,6 +3,7 @@
 #ifndef PPOPT_LIB_DRIVER_SHARDEDSTATE_H
 #define PPOPT_LIB_DRIVER_SHARDEDSTATE_H
 
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Driver/PlanReport.h"
 #include "ppopt/Program/Places.h"
 #include "ppopt/Program/SchemaWords.h"

@@ -8,6 +8,7 @@
 
 #include "Emitter.h"
 #include "EvaluateConstants.h"
+#include "ppopt/Dialect/PP/CompositeOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 

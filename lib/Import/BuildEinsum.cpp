@@ -1,6 +1,7 @@
 //===- BuildEinsum.cpp - Einsum as matmuls --------------------------------===//
 
 #include "BuildEinsum.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "Equation.h"
 

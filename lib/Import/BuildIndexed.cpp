@@ -8,6 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "BuildIndexed.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "EvaluateConstants.h"
 

@@ -1,6 +1,9 @@
 //===- BuildLosses.cpp - Losses -------------------------------------------===//
 
 #include "BuildLosses.h"
+#include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "BuildIndexed.h"
 

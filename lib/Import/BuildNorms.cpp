@@ -1,6 +1,8 @@
 //===- BuildNorms.cpp - Normalizations and dropout ------------------------===//
 
 #include "Emitter.h"
+#include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 

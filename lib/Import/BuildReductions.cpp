@@ -1,6 +1,8 @@
 //===- BuildReductions.cpp - Sums, extrema, variances, softmax ------------===//
 
 #include "BuildReductions.h"
+#include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "BuildIndexed.h"
 

@@ -1,6 +1,8 @@
 //===- Emitter.cpp - Makes model ops of ATen ops --------------------------===//
 
 #include "Emitter.h"
+#include "ppopt/Dialect/PP/AttentionOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/STLExtras.h"

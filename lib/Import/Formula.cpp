@@ -1,6 +1,7 @@
 //===- Formula.cpp - Arithmetic on values of a model ----------------------===//
 
 #include "Formula.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 using namespace llvm;
 using namespace mlir;

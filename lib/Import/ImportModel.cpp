@@ -6,7 +6,9 @@
 #include "SizeExpression.h"
 #include "StoredElements.h"
 
+#include "ppopt/Dialect/PP/CompositeOps.h"
 #include "ppopt/Dialect/PP/FixedBatch.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/PersistentBuffers.h"
 #include "ppopt/Import/Import.h"
 

@@ -14,7 +14,7 @@
 
 #include "OutlineModules.h"
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"

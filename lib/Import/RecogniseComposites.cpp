@@ -20,7 +20,8 @@
 
 #include "RecogniseComposites.h"
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/SetVector.h"

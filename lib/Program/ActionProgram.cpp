@@ -3,6 +3,10 @@
 #include "ActionProgram.h"
 
 #include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Scheduling/EvaluationParts.h"
 #include "ppopt/Transforms/Scheduling/SlotLifetimes.h"

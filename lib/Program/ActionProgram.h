@@ -3,6 +3,7 @@
 #ifndef PPOPT_LIB_PROGRAM_ACTIONPROGRAM_H
 #define PPOPT_LIB_PROGRAM_ACTIONPROGRAM_H
 
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Program/PlaceProgram.h"
 
 namespace mlir::pp {

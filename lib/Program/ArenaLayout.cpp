@@ -1,6 +1,8 @@
 //===- ArenaLayout.cpp - Offsets in a rank's arena ------------------------===//
 
 #include "ppopt/Program/ArenaLayout.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

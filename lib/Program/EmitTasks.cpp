@@ -10,7 +10,10 @@
 
 #include "ProgramSymbols.h"
 
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PersistentBuffers.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Program/Passes.h"
 #include "ppopt/Program/Program.h"

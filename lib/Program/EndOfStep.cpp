@@ -1,6 +1,8 @@
 //===- EndOfStep.cpp - Sums and updates of a predicted step ---------------===//
 
 #include "ppopt/Program/EndOfStep.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/Cost.h"

@@ -2,6 +2,8 @@
 
 #include "GenerationProgram.h"
 
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Program/ProgramTables.h"
 #include "ppopt/Transforms/Generation/Generation.h"

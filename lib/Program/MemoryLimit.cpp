@@ -4,6 +4,9 @@
 
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/StepCopies.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Program/ArenaLayout.h"
 #include "ppopt/Program/Places.h"

@@ -3,7 +3,7 @@
 #ifndef PPOPT_LIB_PROGRAM_MEMORYLIMIT_H
 #define PPOPT_LIB_PROGRAM_MEMORYLIMIT_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

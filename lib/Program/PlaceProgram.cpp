@@ -1,6 +1,9 @@
 //===- PlaceProgram.cpp - A place's part of the program -------------------===//
 
 #include "ppopt/Program/PlaceProgram.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "ActionProgram.h"
 #include "ppopt/Program/PredictCounts.h"

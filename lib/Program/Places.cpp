@@ -1,6 +1,8 @@
 //===- Places.cpp - What each place holds and runs ------------------------===//
 
 #include "ppopt/Program/Places.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"

@@ -9,6 +9,9 @@
 #include "MemoryLimit.h"
 
 #include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Program/ArenaLayout.h"
 #include "ppopt/Program/Passes.h"

@@ -1,6 +1,9 @@
 //===- PredictCounts.cpp - Predicted counters of a training step ----------===//
 
 #include "ppopt/Program/PredictCounts.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Analysis/TaskCollectives.h"

@@ -1,6 +1,10 @@
 //===- Program.cpp - The program of an executable -------------------------===//
 
 #include "ppopt/Program/Program.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 
 #include "ActionProgram.h"
 #include "GenerationProgram.h"

@@ -1,6 +1,8 @@
 //===- ProgramTables.cpp - The numbers of tasks, kernels, matmuls ---------===//
 
 #include "ppopt/Program/ProgramTables.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -3,6 +3,9 @@
 #include "TaskMemory.h"
 #include "TaskShards.h"
 
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

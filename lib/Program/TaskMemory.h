@@ -3,7 +3,7 @@
 #ifndef PPOPT_LIB_PROGRAM_TASKMEMORY_H
 #define PPOPT_LIB_PROGRAM_TASKMEMORY_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
 

@@ -1,6 +1,8 @@
 //===- TaskShards.cpp - Checks of which bucket collectives are ------------===//
 
 #include "TaskShards.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

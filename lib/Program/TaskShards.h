@@ -3,7 +3,8 @@
 #ifndef PPOPT_LIB_PROGRAM_TASKSHARDS_H
 #define PPOPT_LIB_PROGRAM_TASKSHARDS_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 namespace mlir::pp {
 

@@ -13,6 +13,10 @@
 #include "TaskMemory.h"
 
 #include "ppopt/Dialect/PP/KernelForms.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Program/ArenaLayout.h"
 #include "ppopt/Program/Passes.h"

@@ -1,6 +1,7 @@
 //===- TestCost.cpp - Emits a remark with each op's work ------------------===//
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Transforms/Passes.h"
 
 namespace mlir::pp {

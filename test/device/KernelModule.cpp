@@ -9,7 +9,11 @@
 
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/KernelUses.h"
+#include "ppopt/Dialect/PP/AttentionOps.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/MatmulDescriptors.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/RandomKey.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Driver/Compile.h"

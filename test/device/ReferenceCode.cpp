@@ -6,6 +6,8 @@
 #include "parallel.h"
 
 #include "ppopt/Codegen/Target.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Pass/PassManager.h"

@@ -1,6 +1,9 @@
 //===- TaskCommand.cpp - ppopt-emulate --tasks ----------------------------===//
 
 #include "TaskCommand.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 
 #include "KernelLaunch.h"
 

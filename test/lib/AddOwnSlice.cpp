@@ -2,6 +2,8 @@
 
 #include "Mutations.h"
 #include "TaskSums.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 

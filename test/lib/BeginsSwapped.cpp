@@ -1,6 +1,8 @@
 //===- BeginsSwapped.cpp - Two collectives of a task have swapped numbers -===//
 
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_BEGINSSWAPPED

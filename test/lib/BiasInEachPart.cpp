@@ -1,6 +1,9 @@
 //===- BiasInEachPart.cpp - Ranks add a bias to their parts of a sum ------===//
 
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_BIASINEACHPART

@@ -1,6 +1,8 @@
 //===- BorrowedNotReturned.cpp - Forgets the gradients of a borrower ------===//
 
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_BORROWEDNOTRETURNED

@@ -1,6 +1,7 @@
 //===- CollectiveLeftOut.cpp - A task makes one collective too few --------===//
 
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_COLLECTIVELEFTOUT

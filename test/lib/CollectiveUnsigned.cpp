@@ -1,6 +1,7 @@
 //===- CollectiveUnsigned.cpp - A task makes one collective too many ------===//
 
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_COLLECTIVEUNSIGNED

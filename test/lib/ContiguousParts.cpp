@@ -1,6 +1,7 @@
 //===- ContiguousParts.cpp - Cuts a fused projection anyhow ---------------===//
 
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_CONTIGUOUSPARTS

@@ -6,7 +6,8 @@
 
 #include "CountTarget.h"
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,5 +1,7 @@
 //===- DropBlock.cpp - Keeps the first of the matmuls that add to a buffer ===//
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_DROPBLOCK

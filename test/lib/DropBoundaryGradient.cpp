@@ -1,6 +1,8 @@
 //===- DropBoundaryGradient.cpp - Sends no gradient over a boundary -------===//
 
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_DROPBOUNDARYGRADIENT

@@ -1,6 +1,7 @@
 //===- DropReshard.cpp - Reads a partial sum as the sum -------------------===//
 
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_DROPRESHARD

@@ -1,6 +1,7 @@
 //===- DropScale.cpp - Reads a whole value as a partial sum ---------------===//
 
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_DROPSCALE

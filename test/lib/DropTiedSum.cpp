@@ -1,6 +1,8 @@
 //===- DropTiedSum.cpp - Keeps the gradient of one use of each parameter --===//
 
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_DROPTIEDSUM

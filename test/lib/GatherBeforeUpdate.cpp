@@ -4,6 +4,8 @@
 #include "Sums.h"
 
 #include "ppopt/Analysis/Buffers.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 namespace mlir::pp {

@@ -3,6 +3,8 @@
 #include "Gathers.h"
 #include "Mutations.h"
 
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 namespace mlir::pp {

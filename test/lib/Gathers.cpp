@@ -1,6 +1,8 @@
 //===- Gathers.cpp - Gathers inside tasks of phase kernels, for mutations -===//
 
 #include "Gathers.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 

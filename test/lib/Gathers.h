@@ -3,7 +3,8 @@
 #ifndef PPOPT_TEST_LIB_GATHERS_H
 #define PPOPT_TEST_LIB_GATHERS_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -2,6 +2,8 @@
 
 #include "Gathers.h"
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_GATHERSSWAPPED

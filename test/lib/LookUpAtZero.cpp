@@ -1,6 +1,7 @@
 //===- LookUpAtZero.cpp - Ranks look up rows of the first rank -----------===//
 
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_LOOKUPATZERO

@@ -1,6 +1,7 @@
 //===- MaskLeftOut.cpp - Rows that do not count are summed ----------------===//
 
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_MASKLEFTOUT

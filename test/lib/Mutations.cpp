@@ -2,6 +2,7 @@
 
 #include "Mutations.h"
 
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/RandomKey.h"
 
 using namespace mlir;

@@ -3,7 +3,7 @@
 #ifndef PPOPT_TEST_LIB_MUTATIONS_H
 #define PPOPT_TEST_LIB_MUTATIONS_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Driver/Compile.h"
 #include "ppopt/Program/Program.h"
 

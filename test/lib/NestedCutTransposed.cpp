@@ -3,6 +3,7 @@
 #include "Mutations.h"
 
 #include "ppopt/Analysis/Shardings.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_NESTEDCUTTRANSPOSED

@@ -2,6 +2,8 @@
 
 #include "Mutations.h"
 
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 namespace mlir::pp {

@@ -3,6 +3,8 @@
 #include "Mutations.h"
 
 #include "ppopt/Analysis/Buffers.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "llvm/ADT/MapVector.h"
 

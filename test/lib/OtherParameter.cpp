@@ -2,6 +2,7 @@
 
 #include "Mutations.h"
 
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 namespace mlir::pp {

@@ -3,6 +3,9 @@
 #include "Mutations.h"
 
 #include "ppopt/Analysis/TaskCollectives.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_OUTPUTNOTGATHERED

@@ -1,6 +1,7 @@
 //===- OutputsExchanged.cpp - Outputs are written to each other's place ---===//
 
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_OUTPUTSEXCHANGED

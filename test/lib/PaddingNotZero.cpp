@@ -2,6 +2,9 @@
 
 #include "Mutations.h"
 
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 namespace mlir::pp {

@@ -2,6 +2,10 @@
 
 #include "Mutations.h"
 
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 
 #include "mlir/IR/TypeUtilities.h"

@@ -2,6 +2,7 @@
 
 #include "Mutations.h"
 
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 
 #include "llvm/ADT/TypeSwitch.h"

@@ -2,6 +2,7 @@
 
 #include "Gathers.h"
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_READBEFOREFINISH

@@ -2,6 +2,7 @@
 
 #include "Mutations.h"
 #include "Sums.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_READBEFOREGATHER

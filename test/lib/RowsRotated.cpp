@@ -1,6 +1,8 @@
 //===- RowsRotated.cpp - An output has its rows in another order ----------===//
 
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_ROWSROTATED

@@ -2,6 +2,9 @@
 
 #include "Mutations.h"
 
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 
 #include "mlir/IR/TypeUtilities.h"

@@ -1,6 +1,7 @@
 //===- ScatterAtZero.cpp - Ranks scatter to rows of the first one --------===//
 
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_SCATTERATZERO

@@ -1,6 +1,7 @@
 //===- ShareLeftOut.cpp - Each batch counts as the whole evaluation -------===//
 
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_SHARELEFTOUT

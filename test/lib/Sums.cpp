@@ -2,6 +2,7 @@
 
 #include "Sums.h"
 
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 using namespace mlir;

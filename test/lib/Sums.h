@@ -3,7 +3,7 @@
 #ifndef PPOPT_TEST_LIB_SUMS_H
 #define PPOPT_TEST_LIB_SUMS_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 namespace mlir::pp {
 

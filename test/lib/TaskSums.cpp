@@ -1,6 +1,9 @@
 //===- TaskSums.cpp - Sums of gradients inside tasks, for mutations -------===//
 
 #include "TaskSums.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -2,6 +2,8 @@
 
 #include "Mutations.h"
 
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -3,6 +3,7 @@
 #include "Mutations.h"
 #include "Sums.h"
 
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 
 #include <map>

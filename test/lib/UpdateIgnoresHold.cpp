@@ -1,6 +1,8 @@
 //===- UpdateIgnoresHold.cpp - A state changes in a step that holds -------===//
 
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_UPDATEIGNORESHOLD

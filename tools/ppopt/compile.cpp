@@ -8,7 +8,7 @@
 #include "write_file.h"
 
 #include "ppopt/Codegen/Target.h"
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/launch.h"
 #include "ppopt/shell_word.h"
 

@@ -4,6 +4,7 @@
 
 #include "commands.h"
 
+#include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Program/ProgramTables.h"
 #include "ppopt/Support/WriteFile.h"
 #include "ppopt/launch.h"

@@ -3,7 +3,8 @@
 #ifndef PPOPT_ANALYSIS_BUFFERS_H
 #define PPOPT_ANALYSIS_BUFFERS_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"

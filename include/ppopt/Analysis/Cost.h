@@ -10,7 +10,7 @@
 #define PPOPT_ANALYSIS_COST_H
 
 #include "ppopt/Analysis/Device.h"
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 #include <array>
 

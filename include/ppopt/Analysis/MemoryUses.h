@@ -4,6 +4,7 @@
 #define PPOPT_ANALYSIS_MEMORYUSES_H
 
 #include "ppopt/Analysis/Buffers.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
 

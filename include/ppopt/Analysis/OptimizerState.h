@@ -3,7 +3,7 @@
 #ifndef PPOPT_ANALYSIS_OPTIMIZERSTATE_H
 #define PPOPT_ANALYSIS_OPTIMIZERSTATE_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 namespace mlir::pp {
 

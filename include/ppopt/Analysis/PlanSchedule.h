@@ -3,7 +3,7 @@
 #ifndef PPOPT_ANALYSIS_PLANSCHEDULE_H
 #define PPOPT_ANALYSIS_PLANSCHEDULE_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Schedule/Table.h"
 
 namespace mlir::pp {

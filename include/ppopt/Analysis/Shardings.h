@@ -8,7 +8,7 @@
 #ifndef PPOPT_ANALYSIS_SHARDINGS_H
 #define PPOPT_ANALYSIS_SHARDINGS_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 namespace mlir::pp {
 

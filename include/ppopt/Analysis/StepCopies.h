@@ -3,7 +3,8 @@
 #ifndef PPOPT_ANALYSIS_STEPCOPIES_H
 #define PPOPT_ANALYSIS_STEPCOPIES_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -3,7 +3,7 @@
 #ifndef PPOPT_ANALYSIS_TASKCOLLECTIVES_H
 #define PPOPT_ANALYSIS_TASKCOLLECTIVES_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

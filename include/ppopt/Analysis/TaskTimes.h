@@ -4,7 +4,7 @@
 #define PPOPT_ANALYSIS_TASKTIMES_H
 
 #include "ppopt/Analysis/Cost.h"
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
 

@@ -10,6 +10,7 @@
 #define PPOPT_CODEGEN_ATTENTIONOPERANDS_H
 
 #include "ppopt/Codegen/ViewFolding.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 namespace mlir::pp {
 

@@ -4,6 +4,8 @@
 #define PPOPT_CODEGEN_ELEMENTPULLER_H
 
 #include "ppopt/Codegen/KernelSpace.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -9,7 +9,7 @@
 #ifndef PPOPT_CODEGEN_FOREACHTASK_H
 #define PPOPT_CODEGEN_FOREACHTASK_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 #include "mlir/IR/Threading.h"
 

@@ -11,7 +11,7 @@
 #ifndef PPOPT_CODEGEN_KERNELFORMS_H
 #define PPOPT_CODEGEN_KERNELFORMS_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 #include <utility>
 

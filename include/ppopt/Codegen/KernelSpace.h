@@ -9,7 +9,8 @@
 #ifndef PPOPT_CODEGEN_KERNELSPACE_H
 #define PPOPT_CODEGEN_KERNELSPACE_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 #include "mlir/IR/BuiltinOps.h"

@@ -3,7 +3,7 @@
 #ifndef PPOPT_CODEGEN_KERNELUSES_H
 #define PPOPT_CODEGEN_KERNELUSES_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 #include "llvm/ADT/MapVector.h"
 

@@ -4,6 +4,8 @@
 #define PPOPT_CODEGEN_ROWLOOPS_H
 
 #include "ppopt/Codegen/ElementPuller.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 namespace mlir::pp {
 

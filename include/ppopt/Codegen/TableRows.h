@@ -4,6 +4,7 @@
 #define PPOPT_CODEGEN_TABLEROWS_H
 
 #include "ppopt/Codegen/ElementPuller.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
 #include "ppopt/Dialect/PP/TableRow.h"
 
 namespace mlir::pp {

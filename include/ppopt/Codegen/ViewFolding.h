@@ -8,7 +8,9 @@
 #ifndef PPOPT_CODEGEN_VIEWFOLDING_H
 #define PPOPT_CODEGEN_VIEWFOLDING_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 namespace mlir::pp {
 

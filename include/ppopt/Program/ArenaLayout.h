@@ -4,6 +4,8 @@
 #define PPOPT_PROGRAM_ARENALAYOUT_H
 
 #include "ppopt/Analysis/Buffers.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "schema/address.h"
 

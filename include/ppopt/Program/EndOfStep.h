@@ -3,7 +3,7 @@
 #ifndef PPOPT_PROGRAM_ENDOFSTEP_H
 #define PPOPT_PROGRAM_ENDOFSTEP_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Schedule/Table.h"
 
 namespace mlir::pp {

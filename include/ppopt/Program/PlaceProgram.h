@@ -3,6 +3,7 @@
 #ifndef PPOPT_PROGRAM_PLACEPROGRAM_H
 #define PPOPT_PROGRAM_PLACEPROGRAM_H
 
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Program/ArenaLayout.h"
 #include "ppopt/Program/Places.h"
 #include "ppopt/Program/ProgramTables.h"

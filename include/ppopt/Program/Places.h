@@ -4,6 +4,8 @@
 #define PPOPT_PROGRAM_PLACES_H
 
 #include "ppopt/Analysis/Buffers.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/MapVector.h"

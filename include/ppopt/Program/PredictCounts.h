@@ -3,6 +3,7 @@
 #ifndef PPOPT_PROGRAM_PREDICTCOUNTS_H
 #define PPOPT_PROGRAM_PREDICTCOUNTS_H
 
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Program/PlaceProgram.h"
 
 namespace mlir::pp {

@@ -4,6 +4,8 @@
 #define PPOPT_PROGRAM_PROGRAMTABLES_H
 
 #include "ppopt/Analysis/StepCopies.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"

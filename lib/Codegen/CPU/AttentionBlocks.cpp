@@ -3,6 +3,7 @@
 #include "AttentionBlocks.h"
 
 #include "BlockCode.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 using namespace mlir;

@@ -5,6 +5,7 @@
 
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/AttentionOperands.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 namespace mlir::pp {
 

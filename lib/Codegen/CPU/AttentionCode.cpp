@@ -2,6 +2,7 @@
 
 #include "EmitAttention.h"
 
+#include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 

@@ -10,6 +10,7 @@
 #include "ppopt/Codegen/LinkExecutable.h"
 #include "ppopt/Codegen/NativeCode.h"
 #include "ppopt/Codegen/Target.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"

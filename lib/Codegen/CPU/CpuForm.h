@@ -5,6 +5,7 @@
 
 #include "ppopt/Codegen/ElementPuller.h"
 #include "ppopt/Codegen/KernelForms.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 namespace mlir::pp {
 

@@ -6,6 +6,7 @@
 #include "AttentionBlocks.h"
 #include "BlockCode.h"
 #include "CpuForm.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 namespace mlir::pp {
 

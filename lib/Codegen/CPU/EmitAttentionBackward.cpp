@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmitAttention.h"
+#include "ppopt/Dialect/PP/AttentionOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmitAttention.h"
+#include "ppopt/Dialect/PP/AttentionOps.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 

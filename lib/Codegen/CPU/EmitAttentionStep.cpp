@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmitAttention.h"
+#include "ppopt/Dialect/PP/AttentionOps.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

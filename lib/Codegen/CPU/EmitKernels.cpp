@@ -15,6 +15,7 @@
 
 #include "ppopt/Codegen/CPU/Passes.h"
 #include "ppopt/Codegen/KernelUses.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -14,6 +14,8 @@
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/KernelSpace.h"
 #include "ppopt/Codegen/RowLoops.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

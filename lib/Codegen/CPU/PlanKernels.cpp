@@ -12,6 +12,7 @@
 #include "CpuForm.h"
 
 #include "ppopt/Codegen/CPU/Passes.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

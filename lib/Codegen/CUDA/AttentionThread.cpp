@@ -1,6 +1,7 @@
 //===- AttentionThread.cpp - What a thread of attention does --------------===//
 
 #include "AttentionThread.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"

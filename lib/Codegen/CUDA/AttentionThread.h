@@ -5,6 +5,7 @@
 
 #include "AttentionTile.h"
 #include "DeviceAttention.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 namespace mlir::pp {
 

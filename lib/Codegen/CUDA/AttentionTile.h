@@ -10,6 +10,7 @@
 #define PPOPT_LIB_CODEGEN_CUDA_ATTENTIONTILE_H
 
 #include "ppopt/Codegen/AttentionOperands.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 namespace mlir::pp {
 

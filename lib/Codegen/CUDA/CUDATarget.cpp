@@ -13,6 +13,7 @@
 #include "ppopt/Codegen/NativeCode.h"
 #include "ppopt/Codegen/Passes.h"
 #include "ppopt/Codegen/Target.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/column_major.h"
 
 #include "mlir/Conversion/Passes.h"

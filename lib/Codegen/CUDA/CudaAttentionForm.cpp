@@ -1,6 +1,8 @@
 //===- CudaAttentionForm.cpp - Attention by tiles of queries and keys -----===//
 
 #include "CudaAttentionForm.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -6,6 +6,7 @@
 #include "AttentionThread.h"
 #include "CudaForm.h"
 #include "WarpAttention.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 namespace mlir::pp {
 

@@ -6,6 +6,7 @@
 #include "DeviceModules.h"
 
 #include "ppopt/Codegen/KernelForms.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 namespace mlir::pp {
 

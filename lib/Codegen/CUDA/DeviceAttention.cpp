@@ -4,6 +4,7 @@
 
 #include "DeviceModules.h"
 #include "Shuffle.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

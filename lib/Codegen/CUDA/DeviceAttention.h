@@ -6,6 +6,7 @@
 #include "DeviceThread.h"
 
 #include "ppopt/Codegen/AttentionOperands.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 namespace mlir::pp {
 

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaAttentionForm.h"
+#include "ppopt/Dialect/PP/AttentionOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -17,6 +17,8 @@
 #include "Shuffle.h"
 
 #include "ppopt/Analysis/Thresholds.h"
+#include "ppopt/Dialect/PP/AttentionOps.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 

@@ -12,6 +12,8 @@
 
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/ColumnReductions.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -16,6 +16,7 @@
 
 #include "ppopt/Codegen/CUDA/Passes.h"
 #include "ppopt/Codegen/KernelUses.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 #include "mlir/Dialect/DLTI/DLTI.h"

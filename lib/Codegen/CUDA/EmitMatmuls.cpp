@@ -11,6 +11,7 @@
 #include "MatmulThread.h"
 
 #include "ppopt/Codegen/CUDA/Passes.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -20,6 +20,8 @@
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/KernelSpace.h"
 #include "ppopt/Codegen/RowLoops.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 using namespace mlir;

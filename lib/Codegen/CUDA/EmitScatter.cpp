@@ -25,6 +25,7 @@
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/RowLoops.h"
 #include "ppopt/Codegen/TableRows.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 using namespace mlir;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WarpAttention.h"
+#include "ppopt/Dialect/PP/AttentionOps.h"
 
 #include <limits>
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WarpAttention.h"
+#include "ppopt/Dialect/PP/AttentionOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -3,6 +3,7 @@
 #include "MatmulThread.h"
 
 #include "TensorCores.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 using namespace mlir;

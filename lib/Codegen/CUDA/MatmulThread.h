@@ -5,6 +5,7 @@
 
 #include "DeviceThread.h"
 #include "MatmulTile.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 namespace mlir::pp {
 

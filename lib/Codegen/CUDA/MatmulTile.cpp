@@ -2,6 +2,7 @@
 
 #include "MatmulTile.h"
 
+#include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 using namespace mlir;

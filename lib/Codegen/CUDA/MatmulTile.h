@@ -3,7 +3,7 @@
 #ifndef PPOPT_LIB_CODEGEN_CUDA_MATMULTILE_H
 #define PPOPT_LIB_CODEGEN_CUDA_MATMULTILE_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 namespace mlir::pp {
 

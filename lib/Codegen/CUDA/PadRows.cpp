@@ -15,6 +15,8 @@
 #include "ppopt/Codegen/ForEachTask.h"
 #include "ppopt/Codegen/PaddedRows.h"
 #include "ppopt/Codegen/ViewFolding.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MatmulThread.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 

@@ -15,6 +15,7 @@
 
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/CUDA/Passes.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -13,6 +13,8 @@
 
 #include "ppopt/Codegen/RowLoops.h"
 #include "ppopt/Codegen/TableRows.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -6,6 +6,8 @@
 #include "DeviceThread.h"
 
 #include "ppopt/Codegen/ElementPuller.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 namespace mlir::pp {
 

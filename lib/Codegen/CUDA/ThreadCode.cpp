@@ -1,6 +1,7 @@
 //===- ThreadCode.cpp - What threads of a block do together ---------------===//
 
 #include "ThreadCode.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "Shuffle.h"
 

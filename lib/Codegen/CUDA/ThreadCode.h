@@ -4,6 +4,7 @@
 #define PPOPT_LIB_CODEGEN_CUDA_THREADCODE_H
 
 #include "ppopt/Codegen/ElementPuller.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 namespace mlir::pp {
 

@@ -1,6 +1,8 @@
 //===- WarpAttention.cpp - What a warp of attention does ------------------===//
 
 #include "WarpAttention.h"
+#include "ppopt/Dialect/PP/AttentionOps.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 #include "Shuffle.h"
 

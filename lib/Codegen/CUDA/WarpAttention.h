@@ -6,6 +6,8 @@
 #include "DeviceAttention.h"
 #include "TensorCores.h"
 #include "WarpTile.h"
+#include "ppopt/Dialect/PP/AttentionOps.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 namespace mlir::pp {
 

@@ -6,6 +6,7 @@
 #include "TensorCores.h"
 
 #include "ppopt/Analysis/Thresholds.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

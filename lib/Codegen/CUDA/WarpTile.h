@@ -11,6 +11,7 @@
 #define PPOPT_LIB_CODEGEN_CUDA_WARPTILE_H
 
 #include "ppopt/Codegen/AttentionOperands.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 namespace mlir::pp {
 

@@ -21,6 +21,10 @@
 #include "ppopt/Codegen/ForEachTask.h"
 #include "ppopt/Codegen/Target.h"
 #include "ppopt/Codegen/ViewFolding.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 
 namespace mlir::pp {

@@ -1,6 +1,8 @@
 //===- AttentionOperands.cpp - What attention kernels read and write ------===//
 
 #include "ppopt/Codegen/AttentionOperands.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 #include "ppopt/Dialect/PP/Shapes.h"
 

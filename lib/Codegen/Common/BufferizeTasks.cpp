@@ -18,7 +18,12 @@
 #include "ppopt/Codegen/Target.h"
 #include "ppopt/Codegen/TemporaryPlan.h"
 #include "ppopt/Codegen/ViewFolding.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/MatmulDescriptors.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 #include "ppopt/Codegen/Passes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"

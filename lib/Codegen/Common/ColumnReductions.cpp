@@ -1,6 +1,8 @@
 //===- ColumnReductions.cpp - Reductions of the rows of a kernel ----------===//
 
 #include "ppopt/Codegen/ColumnReductions.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

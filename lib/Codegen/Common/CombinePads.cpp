@@ -9,6 +9,8 @@
 
 #include "CombinePads.h"
 
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 using namespace mlir;

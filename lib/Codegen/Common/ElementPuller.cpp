@@ -2,6 +2,8 @@
 
 #include "ppopt/Codegen/ElementPuller.h"
 #include "ppopt/Codegen/ViewFolding.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -15,6 +15,10 @@
 #include "PullOperands.h"
 #include "ReductionForms.h"
 #include "ppopt/Codegen/ViewFolding.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 #include "ppopt/Codegen/Passes.h"
 

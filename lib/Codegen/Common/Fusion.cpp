@@ -4,6 +4,8 @@
 #include "PlaceSums.h"
 
 #include "ppopt/Analysis/Thresholds.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 #include <queue>
 

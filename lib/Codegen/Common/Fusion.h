@@ -6,6 +6,9 @@
 #include "ppopt/Codegen/KernelSpace.h"
 #include "ppopt/Codegen/Target.h"
 #include "ppopt/Codegen/ViewFolding.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 #include "llvm/ADT/SetVector.h"
 

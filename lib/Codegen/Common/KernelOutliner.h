@@ -4,6 +4,7 @@
 #define PPOPT_LIB_CODEGEN_COMMON_KERNELOUTLINER_H
 
 #include "Fusion.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"

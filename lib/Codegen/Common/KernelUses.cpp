@@ -1,6 +1,8 @@
 //===- KernelUses.cpp - How launches use the buffers of a kernel ----------===//
 
 #include "ppopt/Codegen/KernelUses.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -2,6 +2,9 @@
 
 #include "Fusion.h"
 #include "ppopt/Codegen/ViewFolding.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"

@@ -2,6 +2,7 @@
 
 #include "ppopt/Codegen/PaddedRows.h"
 #include "ppopt/Codegen/ViewFolding.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 #include "ppopt/Dialect/PP/Shapes.h"
 

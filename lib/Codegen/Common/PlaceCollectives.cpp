@@ -14,6 +14,9 @@
 #include "ppopt/Analysis/TaskCollectives.h"
 #include "ppopt/Codegen/Passes.h"
 #include "ppopt/Codegen/ViewFolding.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Model/Entry.h"
 

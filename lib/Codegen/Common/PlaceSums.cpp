@@ -3,6 +3,8 @@
 #include "PlaceSums.h"
 
 #include "ppopt/Codegen/ViewFolding.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 using namespace mlir;

@@ -18,6 +18,8 @@
 
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Analysis/Thresholds.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 #include "mlir/IR/IRMapping.h"

@@ -4,7 +4,7 @@
 #define PPOPT_LIB_CODEGEN_COMMON_PULLOPERANDS_H
 
 #include "ppopt/Codegen/Target.h"
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
 

@@ -1,6 +1,8 @@
 //===- RowLoops.cpp - The loops over the columns of a row -----------------===//
 
 #include "ppopt/Codegen/RowLoops.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

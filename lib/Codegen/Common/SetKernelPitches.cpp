@@ -10,6 +10,7 @@
 
 #include "ppopt/Codegen/PaddedRows.h"
 #include "ppopt/Codegen/Passes.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_SETKERNELPITCHES

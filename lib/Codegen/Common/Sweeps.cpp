@@ -3,6 +3,8 @@
 #include "Sweeps.h"
 
 #include "ppopt/Codegen/KernelSpace.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

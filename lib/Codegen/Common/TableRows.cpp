@@ -1,6 +1,8 @@
 //===- TableRows.cpp - The row of a table that an id names ----------------===//
 
 #include "ppopt/Codegen/TableRows.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

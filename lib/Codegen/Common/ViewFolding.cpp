@@ -4,6 +4,8 @@
 #include "ppopt/Codegen/KernelSpace.h"
 #include "ppopt/Codegen/PaddedRows.h"
 #include "ppopt/Codegen/Target.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 #include "ppopt/Dialect/PP/Shapes.h"
 

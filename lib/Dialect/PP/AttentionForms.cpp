@@ -1,6 +1,7 @@
 //===- AttentionForms.cpp - Kernels of attention --------------------------===//
 
 #include "AttentionShapes.h"
+#include "ppopt/Dialect/PP/AttentionOps.h"
 
 #include "llvm/Support/MathExtras.h"
 

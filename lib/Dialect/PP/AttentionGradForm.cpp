@@ -1,6 +1,7 @@
 //===- AttentionGradForm.cpp - Kernels of the gradient of attention -------===//
 
 #include "AttentionShapes.h"
+#include "ppopt/Dialect/PP/AttentionOps.h"
 
 #include "llvm/Support/MathExtras.h"
 

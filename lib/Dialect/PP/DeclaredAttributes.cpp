@@ -3,9 +3,12 @@
 #include "ppopt/Dialect/PP/DeclaredAttributes.h"
 
 #include "ppopt/Dialect/PP/FixedBatch.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/Origin.h"
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PersistentBuffers.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Support/NearestNames.h"
 
 using namespace mlir;

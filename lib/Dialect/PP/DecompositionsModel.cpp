@@ -7,6 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "TensorBuilder.h"
+#include "ppopt/Dialect/PP/AttentionOps.h"
+#include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 

@@ -7,6 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "TensorBuilder.h"
+#include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "llvm/ADT/Sequence.h"
 

@@ -1,6 +1,8 @@
 //===- ElementsArithmetic.cpp - Scalar code of elementwise ops ------------===//
 
 #include "ElementBuilder.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 #include "llvm/Support/MathExtras.h"
 

@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementBuilder.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/RandomKey.h"
 #include "ppopt/Dialect/PP/TableRow.h"
 

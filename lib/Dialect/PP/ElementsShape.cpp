@@ -1,6 +1,7 @@
 //===- ElementsShape.cpp - Scalar code of ops that move elements ----------===//
 
 #include "ElementBuilder.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include <numeric>
 

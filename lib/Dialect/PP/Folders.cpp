@@ -1,6 +1,6 @@
 //===- Folders.cpp - Folding of constants and of shape ops ----------------===//
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

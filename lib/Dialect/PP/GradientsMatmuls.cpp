@@ -1,6 +1,10 @@
 //===- GradientsMatmuls.cpp - Adjoints of reductions and composites -------===//
 
 #include "TensorBuilder.h"
+#include "ppopt/Dialect/PP/AttentionOps.h"
+#include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/Sequence.h"

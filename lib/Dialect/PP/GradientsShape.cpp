@@ -1,6 +1,7 @@
 //===- GradientsShape.cpp - Adjoints of ops that move elements ------------===//
 
 #include "TensorBuilder.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 

@@ -1,6 +1,7 @@
 //===- IndexRanges.cpp - Valid values of integer operands -----------------===//
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 using namespace mlir;

@@ -6,6 +6,9 @@
 
 #include "SpaceBuilder.h"
 #include "mlir/IR/Matchers.h"
+#include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 #include <numeric>
 

@@ -1,6 +1,8 @@
 //===- KernelForms.cpp - Forms, sweeps and tiles of kernels ---------------===//
 
 #include "ppopt/Dialect/PP/KernelForms.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 #include "llvm/Support/MathExtras.h"

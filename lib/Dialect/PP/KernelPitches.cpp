@@ -1,6 +1,7 @@
 //===- KernelPitches.cpp - Padded rows of the buffers of kernels ----------===//
 
 #include "ppopt/Dialect/PP/KernelForms.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 using namespace mlir;

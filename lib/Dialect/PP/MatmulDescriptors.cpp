@@ -1,6 +1,8 @@
 //===- MatmulDescriptors.cpp - Matmuls as libraries see them --------------===//
 
 #include "ppopt/Dialect/PP/MatmulDescriptors.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

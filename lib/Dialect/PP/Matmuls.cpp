@@ -1,6 +1,6 @@
 //===- Matmuls.cpp - Matmuls on buffers, and their kernels ----------------===//
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"

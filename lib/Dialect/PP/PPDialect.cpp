@@ -1,7 +1,15 @@
 //===- PPDialect.cpp - The pp dialect and its attributes ------------------===//
 
+#include "ppopt/Dialect/PP/AttentionOps.h"
+#include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ModelTypes.h"
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -76,7 +84,39 @@ void PPDialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
-#include "ppopt/Dialect/PP/PPOps.cpp.inc"
+#include "ppopt/Dialect/PP/ModelOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ppopt/Dialect/PP/CompositeOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ppopt/Dialect/PP/AttentionOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ppopt/Dialect/PP/IndexOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ppopt/Dialect/PP/ParallelOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ppopt/Dialect/PP/PlanOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ppopt/Dialect/PP/TaskOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ppopt/Dialect/PP/KernelOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ppopt/Dialect/PP/StepOps.cpp.inc"
       >();
 }
 

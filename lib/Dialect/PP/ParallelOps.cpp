@@ -1,6 +1,10 @@
 //===- ParallelOps.cpp - Places, tasks, kernels ---------------------------===//
 
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/KernelForms.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "mlir/Interfaces/FunctionImplementation.h"
 

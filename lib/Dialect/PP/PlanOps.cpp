@@ -1,7 +1,9 @@
 //===- PlanOps.cpp - The plan, buckets and the schedule -------------------===//
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanContradiction.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 #include "ppopt/Dialect/PP/TaskValues.h"
 
 #include "llvm/ADT/StringExtras.h"

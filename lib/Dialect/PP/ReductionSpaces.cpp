@@ -1,6 +1,10 @@
 //===- ReductionSpaces.cpp - Reductions and composites as loop nests ------===//
 
 #include "SpaceBuilder.h"
+#include "ppopt/Dialect/PP/AttentionOps.h"
+#include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -1,6 +1,6 @@
 //===- ScatterForm.cpp - Kernels that add rows to a table -----------------===//
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 #include "llvm/Support/MathExtras.h"

@@ -1,6 +1,6 @@
 //===- ShardingAttr.cpp - #pp.sharding ------------------------------------===//
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 #include "ppopt/Dialect/PP/Shapes.h"
 

@@ -1,5 +1,8 @@
 //===- StepOps.cpp - A step as a graph of values --------------------------===//
 
+#include "ppopt/Dialect/PP/StepOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/TaskValues.h"
 
 using namespace mlir;

@@ -1,6 +1,7 @@
 //===- Stepwise.cpp - Ops on sequences, position by position --------------===//
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/AttentionOps.h"
+#include "ppopt/Dialect/PP/CompositeOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 //===- TaskOps.cpp - Collectives inside tasks -----------------------------===//
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 using namespace mlir;

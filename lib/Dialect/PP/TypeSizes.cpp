@@ -2,7 +2,7 @@
 
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

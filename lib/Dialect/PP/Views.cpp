@@ -1,6 +1,6 @@
 //===- Views.cpp - The elements that views show ---------------------------===//
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"

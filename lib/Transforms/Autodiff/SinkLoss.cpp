@@ -20,6 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Transforms/Model/EntryParts.h"
 
 #include "ppopt/Analysis/Cost.h"

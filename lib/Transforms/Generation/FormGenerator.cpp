@@ -5,7 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 #include "ppopt/Transforms/Generation/Passes.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Model/IndexSources.h"

@@ -8,6 +8,9 @@
 #include "AxisNarrowing.h"
 
 #include "ppopt/Dialect/PP/FixedBatch.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/RandomKey.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Generation/Generation.h"

@@ -1,6 +1,7 @@
 //===- Entry.cpp - The entry function of a model --------------------------===//
 
 #include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"

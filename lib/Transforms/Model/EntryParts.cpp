@@ -1,6 +1,8 @@
 //===- EntryParts.cpp - The stages of an entry in phase train -------------===//
 
 #include "ppopt/Transforms/Model/EntryParts.h"
+#include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 #include "llvm/ADT/SetVector.h"
 

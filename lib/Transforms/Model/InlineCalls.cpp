@@ -7,6 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Model/Passes.h"
 

@@ -8,6 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Model/Passes.h"
 

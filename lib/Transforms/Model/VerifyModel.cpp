@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ModelTypes.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PersistentBuffers.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Model/Entry.h"

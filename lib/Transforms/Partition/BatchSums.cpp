@@ -1,6 +1,7 @@
 //===- BatchSums.cpp - Sums over the batch that prologues compute ---------===//
 
 #include "BatchSums.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -3,6 +3,7 @@
 #ifndef PPOPT_LIB_TRANSFORMS_PARTITION_BATCHSUMS_H
 #define PPOPT_LIB_TRANSFORMS_PARTITION_BATCHSUMS_H
 
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Transforms/Model/EntryParts.h"
 
 namespace mlir::pp {

@@ -6,6 +6,8 @@
 
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/PlanSchedule.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

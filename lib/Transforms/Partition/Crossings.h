@@ -5,6 +5,8 @@
 
 #include "SavedValues.h"
 #include "TaskValues.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 namespace mlir::pp {
 

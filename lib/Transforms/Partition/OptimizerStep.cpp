@@ -7,6 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Transforms/Partition/OptimizerStep.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Dialect/PP/Shapes.h"

@@ -3,6 +3,8 @@
 #include "StageTasks.h"
 
 #include "ppopt/Analysis/ShardingTable.h"
+#include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

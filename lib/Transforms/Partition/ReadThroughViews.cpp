@@ -15,6 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Transforms/Model/EntryParts.h"
 
 #include "ppopt/Transforms/Model/Entry.h"

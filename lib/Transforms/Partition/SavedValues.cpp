@@ -2,6 +2,8 @@
 
 #include "SavedValues.h"
 
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Transforms/Model/EntryParts.h"
 
 #include "ppopt/Analysis/Cost.h"

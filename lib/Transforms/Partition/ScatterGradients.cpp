@@ -27,6 +27,10 @@
 #include "ShardedTasks.h"
 
 #include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Partition/Passes.h"
 

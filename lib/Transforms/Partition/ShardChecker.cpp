@@ -1,6 +1,10 @@
 //===- ShardChecker.cpp - Checks what tasks do with shards ----------------===//
 
 #include "ShardChecker.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -1,6 +1,9 @@
 //===- ShardedTasks.cpp - Tasks that work on shards of buckets ------------===//
 
 #include "ShardedTasks.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "llvm/ADT/StringMap.h"
 

@@ -3,7 +3,8 @@
 #ifndef PPOPT_LIB_TRANSFORMS_PARTITION_SHARDEDTASKS_H
 #define PPOPT_LIB_TRANSFORMS_PARTITION_SHARDEDTASKS_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/MapVector.h"

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Analysis/TaskCollectives.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Transforms/Partition/Passes.h"
 
 #include <map>

@@ -4,6 +4,8 @@
 
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Analysis/ShardingTable.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -4,6 +4,9 @@
 
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/Shardings.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -3,7 +3,9 @@
 #ifndef PPOPT_LIB_TRANSFORMS_PARTITION_STEPCHECKER_H
 #define PPOPT_LIB_TRANSFORMS_PARTITION_STEPCHECKER_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"

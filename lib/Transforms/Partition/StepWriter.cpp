@@ -1,6 +1,8 @@
 //===- StepWriter.cpp - Builds pp.step from the tasks of stages -----------===//
 
 #include "StepWriter.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

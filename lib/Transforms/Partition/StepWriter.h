@@ -3,6 +3,8 @@
 #ifndef PPOPT_LIB_TRANSFORMS_PARTITION_STEPWRITER_H
 #define PPOPT_LIB_TRANSFORMS_PARTITION_STEPWRITER_H
 
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 #include "ppopt/Transforms/Model/EntryParts.h"
 
 namespace mlir::pp {

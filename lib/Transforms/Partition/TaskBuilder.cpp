@@ -1,6 +1,10 @@
 //===- TaskBuilder.cpp - Builds a task whose signature grows --------------===//
 
 #include "ppopt/Transforms/Partition/TaskBuilder.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "ppopt/Analysis/ShardingTable.h"
 #include "ppopt/Dialect/PP/Shapes.h"

@@ -3,6 +3,8 @@
 #include "TaskCloner.h"
 
 #include "ppopt/Analysis/ShardingTable.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 using namespace mlir;

@@ -5,6 +5,7 @@
 
 #include "Crossings.h"
 
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Transforms/Partition/TaskBuilder.h"
 
 namespace mlir::pp {

@@ -2,6 +2,8 @@
 
 #include "TaskValues.h"
 
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 
 using namespace mlir;

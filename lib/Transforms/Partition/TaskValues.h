@@ -4,6 +4,7 @@
 #define PPOPT_LIB_TRANSFORMS_PARTITION_TASKVALUES_H
 
 #include "BatchSums.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 #include <functional>
 

@@ -15,6 +15,9 @@
 #include "ppopt/Analysis/Shardings.h"
 #include "ppopt/Analysis/StepCopies.h"
 #include "ppopt/Analysis/TaskCollectives.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Partition/Passes.h"
 

@@ -2,6 +2,7 @@
 
 #include "WeightPart.h"
 
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Transforms/Model/EntryParts.h"
 
 using namespace mlir;

@@ -1,6 +1,8 @@
 //===- AssignPlaces.cpp - Assigns ops to places ---------------------------===//
 
 #include "ppopt/Transforms/Placement/AssignPlaces.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "OpOrder.h"
 #include "PlaceByCost.h"

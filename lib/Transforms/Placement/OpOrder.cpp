@@ -3,6 +3,7 @@
 #include "OpOrder.h"
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

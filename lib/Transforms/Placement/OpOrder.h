@@ -3,7 +3,7 @@
 #ifndef PPOPT_LIB_TRANSFORMS_PLACEMENT_OPORDER_H
 #define PPOPT_LIB_TRANSFORMS_PLACEMENT_OPORDER_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 namespace mlir::pp {
 

@@ -5,6 +5,8 @@
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Schedule/Table.h"

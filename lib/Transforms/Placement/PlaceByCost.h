@@ -4,6 +4,7 @@
 #define PPOPT_LIB_TRANSFORMS_PLACEMENT_PLACEBYCOST_H
 
 #include "OpOrder.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Placement/AssignPlaces.h"
 
 namespace mlir::pp {

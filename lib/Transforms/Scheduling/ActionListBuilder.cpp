@@ -1,6 +1,8 @@
 //===- ActionListBuilder.cpp - Schedules as lists of actions --------------===//
 
 #include "ActionListBuilder.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

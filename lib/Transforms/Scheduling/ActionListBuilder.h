@@ -6,6 +6,7 @@
 #include "ScheduleIndex.h"
 
 #include "ppopt/Analysis/TaskTimes.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Schedule/Rendezvous.h"
 
 #include <map>

@@ -1,6 +1,8 @@
 //===- ArrivalChecker.cpp - Checks that memory is read after it is filled -===//
 
 #include "ArrivalChecker.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

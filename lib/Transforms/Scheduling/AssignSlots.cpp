@@ -6,6 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 #include "ppopt/Transforms/Scheduling/Passes.h"
 #include "ppopt/Transforms/Scheduling/SlotLifetimes.h"
 

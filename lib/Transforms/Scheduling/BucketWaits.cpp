@@ -1,6 +1,8 @@
 //===- BucketWaits.cpp - Waits for copies of borrowed buckets -------------===//
 
 #include "BucketWaits.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

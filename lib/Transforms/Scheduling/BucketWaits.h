@@ -4,6 +4,7 @@
 #define PPOPT_LIB_TRANSFORMS_SCHEDULING_BUCKETWAITS_H
 
 #include "ppopt/Analysis/MemoryUses.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 namespace mlir::pp {

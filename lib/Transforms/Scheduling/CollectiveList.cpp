@@ -3,6 +3,8 @@
 #include "CollectiveList.h"
 
 #include "ppopt/Analysis/Shardings.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "llvm/ADT/MapVector.h"
 

@@ -4,6 +4,7 @@
 #define PPOPT_LIB_TRANSFORMS_SCHEDULING_COLLECTIVELIST_H
 
 #include "ppopt/Analysis/MemoryUses.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 namespace mlir::pp {
 

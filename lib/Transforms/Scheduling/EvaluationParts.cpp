@@ -1,6 +1,8 @@
 //===- EvaluationParts.cpp - What an evaluation repeats -------------------===//
 
 #include "ppopt/Transforms/Scheduling/EvaluationParts.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -1,6 +1,8 @@
 //===- FlightChecker.cpp - Checks memory that is in flight ----------------===//
 
 #include "FlightChecker.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -13,6 +13,8 @@
 
 #include "CollectiveList.h"
 
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Scheduling/Passes.h"
 #include "ppopt/Transforms/Scheduling/StepIndex.h"

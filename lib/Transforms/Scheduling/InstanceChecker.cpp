@@ -1,6 +1,9 @@
 //===- InstanceChecker.cpp - A schedule is an instance of the step --------===//
 
 #include "InstanceChecker.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -4,6 +4,9 @@
 #define PPOPT_LIB_TRANSFORMS_SCHEDULING_INSTANCECHECKER_H
 
 #include "CheckedTable.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 
 namespace mlir::pp {
 

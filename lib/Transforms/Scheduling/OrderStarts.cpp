@@ -17,6 +17,7 @@
 
 #include "ActionListBuilder.h"
 
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Schedule/StartOrder.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Scheduling/Passes.h"

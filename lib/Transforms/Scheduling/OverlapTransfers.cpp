@@ -16,6 +16,8 @@
 #include "ScheduleIndex.h"
 
 #include "ppopt/Analysis/PlanSchedule.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Scheduling/Passes.h"

@@ -1,6 +1,8 @@
 //===- PartsChecker.cpp - Checks that the parts of ranks become a whole ---===//
 
 #include "PartsChecker.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -4,6 +4,7 @@
 #define PPOPT_LIB_TRANSFORMS_SCHEDULING_PARTSCHECKER_H
 
 #include "CheckedTable.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 namespace mlir::pp {
 

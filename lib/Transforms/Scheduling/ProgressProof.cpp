@@ -24,6 +24,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgressProof.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "ActionListBuilder.h"
 

@@ -15,6 +15,9 @@
 
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/PlanSchedule.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Scheduling/Passes.h"
 #include "ppopt/Transforms/Scheduling/StepIndex.h"

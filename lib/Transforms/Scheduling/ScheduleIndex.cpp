@@ -1,6 +1,8 @@
 //===- ScheduleIndex.cpp - Symbols used by the checks of all tables -------===//
 
 #include "ScheduleIndex.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -4,6 +4,8 @@
 #define PPOPT_LIB_TRANSFORMS_SCHEDULING_SCHEDULEINDEX_H
 
 #include "ppopt/Analysis/MemoryUses.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 #include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 #include "llvm/ADT/MapVector.h"

@@ -9,6 +9,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Analysis/StepCopies.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Scheduling/Passes.h"
 

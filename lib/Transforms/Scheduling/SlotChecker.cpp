@@ -2,6 +2,8 @@
 
 #include "SlotChecker.h"
 
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 using namespace mlir;

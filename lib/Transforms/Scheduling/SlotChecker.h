@@ -5,6 +5,7 @@
 
 #include "CheckedTable.h"
 
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Scheduling/SlotLifetimes.h"
 
 namespace mlir::pp {

@@ -1,6 +1,9 @@
 //===- SlotLifetimes.cpp - How long values are in slots -------------------===//
 
 #include "ppopt/Transforms/Scheduling/SlotLifetimes.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 
 #include "ppopt/Dialect/PP/TypeSizes.h"
 

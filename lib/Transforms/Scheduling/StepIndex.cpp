@@ -1,6 +1,9 @@
 //===- StepIndex.cpp - The tasks and copies of a step ---------------------===//
 
 #include "ppopt/Transforms/Scheduling/StepIndex.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -23,6 +23,9 @@
 #include "SlotChecker.h"
 
 #include "ppopt/Analysis/TaskCollectives.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/StepOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Scheduling/EvaluationParts.h"
 #include "ppopt/Transforms/Scheduling/Passes.h"

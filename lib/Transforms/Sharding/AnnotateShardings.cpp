@@ -9,6 +9,8 @@
 
 #include "geometry/axes.h"
 #include "ppopt/Analysis/Shardings.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Support/NearestNames.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Model/NameGlobs.h"

@@ -1,5 +1,7 @@
 //===- BatchPropagation.cpp - How the batch is cut ------------------------===//
 
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 
 #include "ppopt/Analysis/AxisParts.h"

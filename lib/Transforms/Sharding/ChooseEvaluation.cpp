@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Dialect/PP/FixedBatch.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Model/Decompose.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Sharding/Passes.h"

@@ -15,6 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Model/Decompose.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Sharding/Passes.h"

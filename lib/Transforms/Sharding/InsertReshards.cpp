@@ -1,6 +1,8 @@
 //===- InsertReshards.cpp - Makes each reshard an op ----------------------===//
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
 #include "ppopt/Transforms/Sharding/Reshards.h"

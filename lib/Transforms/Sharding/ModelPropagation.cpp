@@ -1,5 +1,7 @@
 //===- ModelPropagation.cpp - How axes of the model cut -------------------===//
 
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 
 #include "ppopt/Analysis/AxisParts.h"

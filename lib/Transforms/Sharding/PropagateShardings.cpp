@@ -1,5 +1,6 @@
 //===- PropagateShardings.cpp - Writes down how each value is cut ---------===//
 
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"

@@ -1,5 +1,6 @@
 //===- PropagationSeeds.cpp - What shardings begin with -------------------===//
 
+#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 
 #include "ppopt/Dialect/PP/Shapes.h"

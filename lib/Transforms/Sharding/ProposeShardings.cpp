@@ -8,6 +8,7 @@
 
 #include "ProposeShardings.h"
 
+#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 

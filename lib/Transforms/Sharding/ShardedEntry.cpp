@@ -1,6 +1,7 @@
 //===- ShardedEntry.cpp - An entry whose ops say how they are cut ---------===//
 
 #include "ppopt/Transforms/Sharding/ShardedEntry.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "ppopt/Transforms/Model/Entry.h"
 

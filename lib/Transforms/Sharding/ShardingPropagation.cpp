@@ -1,6 +1,8 @@
 //===- ShardingPropagation.cpp - How each value is cut --------------------===//
 
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 #include "ppopt/Analysis/AxisParts.h"
 

@@ -1,5 +1,6 @@
 //===- VerifyShardings.cpp - Checks shardings against iteration spaces ----===//
 
+#include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
 #include "ppopt/Transforms/Sharding/Reshards.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/RandomKey.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -3,9 +3,7 @@
 #ifndef PPOPT_DIALECT_PP_COMPOSITE_OPS
 #define PPOPT_DIALECT_PP_COMPOSITE_OPS
 
-include "ppopt/Dialect/PP/ModelOps.td"
-
-defvar PP_AttentionForm = [DeclareOpInterfaceMethods<PP_KernelFormOpInterface, ["getFormWork"]>, DeclareOpInterfaceMethods<PP_AttentionOpInterface>];
+include "ppopt/Dialect/PP/OpBase.td"
 
 //===----------------------------------------------------------------------===//
 // Composites: a fused form is faster, or the gradient needs less memory
@@ -101,133 +99,6 @@ def PP_RmsNormOp : PP_ModelOp<"rms_norm", [PP_Space, PP_Decompose, AllTypesMatch
   let hasVerifier = 1;
 }
 
-def PP_EmbeddingOp : PP_ModelOp<"embedding", [PP_Infer, PP_TableSpace, PP_Element, PP_Adjoint]> {
-  let summary = "rows of a table [V, C] at ids [...]: [..., C]";
-  let description = [{
-    Ids are in [0, V). The runtime checks ids that come unchanged from the model's inputs; the task checks all others. A step with an id that is out
-    of range is non-finite. Linear in the table. Where axes cut the rows of the table, `tile` says how the table is cut, and `key` is the random key,
-    which has the rank's coordinates: rows for ids of other tiles are zero.
-
-    Example:
-
-    ```mlir
-    %x = pp.embedding %table, %ids : tensor<256x8xf32>, tensor<2x4xi32>
-    ```
-  }];
-  let arguments = (ins PP_FloatTensor:$table, PP_IntTensor:$ids, Optional<PP_IntTensor>:$key, OptionalAttr<PP_TileAttr>:$tile);
-  let results = (outs PP_FloatTensor:$result);
-  let assemblyFormat = "$table `,` $ids (`key` $key^ `:` type($key))? attr-dict `:` type($table) `,` type($ids)";
-  let hasVerifier = 1;
-}
-
-def PP_EmbeddingGradOp : PP_ModelOp<"embedding_grad", [PP_TableSpace, PP_Form]> {
-  let summary = "adds each row of dy to the row of a zero table that its id names";
-  let opDocGroup = PP_InternalOps;
-  let description = [{
-    Autodiff makes it. Where axes cut the rows of the table, `tile` and `key` are as in pp.embedding: rows of dy for ids of other tiles are left out.
-
-    Example:
-
-    ```mlir
-    %dtable = pp.embedding_grad %ids, %dy : tensor<2x4xi32>, tensor<2x4x8xf32> to tensor<256x8xf32>
-    ```
-  }];
-  let arguments = (ins PP_IntTensor:$ids, PP_FloatTensor:$dy, Optional<PP_IntTensor>:$key, OptionalAttr<PP_TileAttr>:$tile);
-  let results = (outs PP_FloatTensor:$result);
-  let assemblyFormat = "$ids `,` $dy (`key` $key^ `:` type($key))? attr-dict `:` type($ids) `,` type($dy) `to` type($result)";
-  let hasVerifier = 1;
-}
-
-def PP_AttentionOp : PP_ModelOp<"attention", !listconcat(PP_AttentionForm, [PP_Infer, PP_Space, PP_Decompose, PP_Adjoint, PP_Stepwise])> {
-  let summary = "softmax(scale * q kᵀ) v";
-  let description = [{
-    q [B, H, T, D], k [B, H, S, D], v [B, H, S, E]; out [B, H, T, E], and the log of each row's sum of
-    exponentials, lse [B, H, T]. `causal` (T = S): position t sees 0..t. `scale` defaults to 1/sqrt(D).
-
-    Example:
-
-    ```mlir
-    %out, %lse = pp.attention %q, %k, %v {causal} : tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>
-    ```
-  }];
-  let arguments = (ins PP_FloatTensor:$q, PP_FloatTensor:$k, PP_FloatTensor:$v, UnitAttr:$causal, OptionalAttr<PP_RealAttr>:$scale);
-  let results = (outs PP_FloatTensor:$out, PP_FloatTensor:$lse);
-  let assemblyFormat = "$q `,` $k `,` $v attr-dict `:` type($q) `,` type($k) `,` type($v)";
-}
-
-def PP_AttentionGradOp : PP_ModelOp<"attention_grad", !listconcat(PP_AttentionForm, [PP_LinearSpace, PP_Decompose,
-    AllTypesMatch<["q", "dq"]>, AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>, AllTypesMatch<["out", "dout"]>])> {
-  let summary = "gradients of attention; the probabilities are computed again from lse";
-  let opDocGroup = PP_InternalOps;
-  let description = [{
-    Autodiff makes it.
-
-    Example:
-
-    ```mlir
-    !x = tensor<2x3x4x8xf32>
-    !lse = tensor<2x3x4xf32>
-    func.func @gradients(%q: !x, %k: !x, %v: !x, %out: !x, %lse: !lse, %dout: !x) -> (!x, !x, !x) {
-      %dq, %dk, %dv = pp.attention_grad %q, %k, %v, %out, %lse, %dout {causal} : !x, !x, !x, !x, !lse
-      return %dq, %dk, %dv : !x, !x, !x
-    }
-    ```
-  }];
-  let arguments = (ins PP_FloatTensor:$q, PP_FloatTensor:$k, PP_FloatTensor:$v, PP_FloatTensor:$out,
-                       PP_FloatTensor:$lse, PP_FloatTensor:$dout, UnitAttr:$causal, OptionalAttr<PP_RealAttr>:$scale);
-  let results = (outs PP_FloatTensor:$dq, PP_FloatTensor:$dk, PP_FloatTensor:$dv);
-  let assemblyFormat = [{
-    $q `,` $k `,` $v `,` $out `,` $lse `,` $dout attr-dict `:` type($q) `,` type($k) `,` type($v) `,` type($out) `,` type($lse)
-  }];
-  let hasVerifier = 1;
-}
-
-def PP_AttentionStepOp : PP_ModelOp<"attention_step", [PP_Space, PP_Decompose,
-    DeclareOpInterfaceMethods<PP_KernelFormOpInterface, ["getFormWork", "getOverwritten"]>, DeclareOpInterfaceMethods<PP_AttentionOpInterface>,
-    AllTypesMatch<["q", "k"]>, AllTypesMatch<["v", "out"]>, AllTypesMatch<["k_cache", "k_after"]>, AllTypesMatch<["v_cache", "v_after"]>]> {
-  let summary = "causal attention of one position, from caches of keys and values";
-  let opDocGroup = PP_InternalOps;
-  let description = [{
-    q, k [B, H, 1, D] and v [B, H, 1, E] are those of the position `at` [1]. The caches [B, H, S, D] and [B, H, S, E] hold those of the positions
-    before it. out [B, H, 1, E] is attention over the positions 0..at. k_after and v_after are the caches with this position's rows, in place of k_cache
-    and v_cache. Rows after the position are not read.
-
-    Example:
-
-    ```mlir
-    !row = tensor<1x3x1x8xf32>
-    !cache = tensor<1x3x16x8xf32>
-    func.func @step(%q: !row, %k: !row, %v: !row, %keys: !cache, %values: !cache, %at: tensor<1xi64>) -> !row {
-      %out, %keys_after, %values_after = pp.attention_step %q, %k, %v cache %keys, %values at %at {scale = 0.35 : f64}
-          : !row, !row, !cache, !cache, tensor<1xi64>
-      return %out : !row
-    }
-    ```
-  }];
-  let arguments = (ins PP_FloatTensor:$q, PP_FloatTensor:$k, PP_FloatTensor:$v, PP_FloatTensor:$k_cache, PP_FloatTensor:$v_cache,
-                       PP_IntTensor:$at, PP_RealAttr:$scale);
-  let results = (outs PP_FloatTensor:$out, PP_FloatTensor:$k_after, PP_FloatTensor:$v_after);
-  let assemblyFormat = [{
-    $q `,` $k `,` $v `cache` $k_cache `,` $v_cache `at` $at attr-dict `:` type($q) `,` type($v) `,` type($k_cache) `,` type($v_cache) `,` type($at)
-  }];
-  let hasVerifier = 1;
-}
-
-//===----------------------------------------------------------------------===//
-// Indices
-//===----------------------------------------------------------------------===//
-
-class PP_IndexOfOp<string mnemonic, string which> : PP_ModelOp<mnemonic, [PP_Infer, PP_Space, PP_Decompose]> {
-  let summary = "index of the " # which # " element along `dim`";
-  let description = "Of equal elements the first; a NaN is before all numbers. The result lacks `dim`; it has no gradient. A composite, replaced before"
-      "\nautodiff.\n\nExample:\n\n```mlir\n%i = pp." # mnemonic # " %x {dim = 1 : i64} : tensor<4x8xf32>\n```\n";
-  let arguments = (ins PP_NumberTensor:$x, PP_I64Attr:$dim);
-  let results = (outs PP_IntTensor:$result);
-  let assemblyFormat = "$x attr-dict `:` type($x)";
-}
-def PP_ArgmaxOp : PP_IndexOfOp<"argmax", "largest">;
-def PP_ArgminOp : PP_IndexOfOp<"argmin", "smallest">;
-
 //===----------------------------------------------------------------------===//
 // Losses
 //===----------------------------------------------------------------------===//
@@ -318,24 +189,6 @@ def PP_CountOp : PP_ModelOp<"count", [PP_CountedSpace, PP_Decompose]> {
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$targets attr-dict `:` type($targets) `to` type($result)";
   let hasVerifier = 1;
-}
-
-def PP_CheckIdsOp : PP_ModelOp<"check_ids", [PP_Decompose, AllTypesMatch<["status", "result"]>]> {
-  let summary = "records an id that is out of range";
-  let opDocGroup = PP_InternalOps;
-  let description = [{
-    The result is the status, if that is not 0. Else it is the largest of the ids that are neither in [0, `size`) nor equal to `ignore_index`, where
-    negative ids count as larger than all others; 0 if there is none. In tasks.
-
-    Example:
-
-    ```mlir
-    %after = pp.check_ids %status, %ids {size = 16 : i64} : tensor<i64>, tensor<2x4xi32>
-    ```
-  }];
-  let arguments = (ins PP_IntTensor:$status, PP_IntTensor:$ids, PP_I64Attr:$size, OptionalAttr<PP_I64Attr>:$ignore_index);
-  let results = (outs PP_IntTensor:$result);
-  let assemblyFormat = "$status `,` $ids attr-dict `:` type($status) `,` type($ids)";
 }
 
 def PP_MseOp : PP_ModelOp<"mse", [PP_Infer, PP_Space, PP_Decompose, SameTypeOperands]> {

@@ -3,7 +3,7 @@
 #ifndef PPOPT_DIALECT_PP_KERNELFORMS_H
 #define PPOPT_DIALECT_PP_KERNELFORMS_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 
 namespace mlir::pp {
 

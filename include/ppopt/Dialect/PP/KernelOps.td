@@ -3,7 +3,9 @@
 #ifndef PPOPT_DIALECT_PP_KERNEL_OPS
 #define PPOPT_DIALECT_PP_KERNEL_OPS
 
-include "ppopt/Dialect/PP/TaskOps.td"
+include "ppopt/Dialect/PP/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
 
 def PP_KernelOp : PP_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbol]> {
   let summary = "a fused kernel";

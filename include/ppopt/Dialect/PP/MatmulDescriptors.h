@@ -3,7 +3,7 @@
 #ifndef PPOPT_DIALECT_PP_MATMULDESCRIPTORS_H
 #define PPOPT_DIALECT_PP_MATMULDESCRIPTORS_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/matmul.h"
 
 namespace mlir::pp {

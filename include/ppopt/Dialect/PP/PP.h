@@ -1,4 +1,4 @@
-//===- PP.h - The pp dialect ----------------------------------------------===//
+//===- PP.h - The pp dialect, its types, attributes and interfaces -------===//
 
 #ifndef PPOPT_DIALECT_PP_PP_H
 #define PPOPT_DIALECT_PP_PP_H
@@ -63,8 +63,5 @@ struct TaskOperand {
 
 #include "ppopt/Dialect/PP/CollectiveInterface.h.inc"
 #include "ppopt/Dialect/PP/KernelInterfaces.h"
-
-#define GET_OP_CLASSES
-#include "ppopt/Dialect/PP/PPOps.h.inc"
 
 #endif // PPOPT_DIALECT_PP_PP_H

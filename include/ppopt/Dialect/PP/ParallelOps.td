@@ -3,11 +3,10 @@
 #ifndef PPOPT_DIALECT_PP_PARALLEL_OPS
 #define PPOPT_DIALECT_PP_PARALLEL_OPS
 
-include "ppopt/Dialect/PP/CompositeOps.td"
-include "mlir/IR/RegionKindInterface.td"
-include "mlir/Interfaces/FunctionInterfaces.td"
-include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "ppopt/Dialect/PP/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
 
 //===----------------------------------------------------------------------===//
 // Model

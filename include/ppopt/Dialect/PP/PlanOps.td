@@ -3,7 +3,8 @@
 #ifndef PPOPT_DIALECT_PP_PLAN_OPS
 #define PPOPT_DIALECT_PP_PLAN_OPS
 
-include "ppopt/Dialect/PP/ParallelOps.td"
+include "ppopt/Dialect/PP/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
 
 // Its verifier checks attributes that are not declared here: the options of plan_options.def.
 def PP_PlanOp : PP_Op<"plan", [], /*attributes=*/[]> {

@@ -3,7 +3,8 @@
 #ifndef PPOPT_DIALECT_PP_STEP_OPS
 #define PPOPT_DIALECT_PP_STEP_OPS
 
-include "ppopt/Dialect/PP/KernelOps.td"
+include "ppopt/Dialect/PP/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
 
 def PP_StepOp : PP_Op<"step", [NoTerminator, SingleBlock, NoRegionArguments]> {
   let summary = "what a step computes, before any schedule";

@@ -4,7 +4,7 @@
 #define PPOPT_DIALECT_PP_TASK_OPS
 
 include "ppopt/Dialect/PP/CollectiveInterface.td"
-include "ppopt/Dialect/PP/PlanOps.td"
+include "ppopt/Dialect/PP/OpBase.td"
 
 //===----------------------------------------------------------------------===//
 // On tensors

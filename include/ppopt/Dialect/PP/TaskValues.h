@@ -3,7 +3,7 @@
 #ifndef PPOPT_DIALECT_PP_TASKVALUES_H
 #define PPOPT_DIALECT_PP_TASKVALUES_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
 

@@ -4,7 +4,7 @@
 #define PPOPT_TRANSFORMS_MODEL_ENTRY_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 namespace mlir::pp {
 

@@ -3,7 +3,8 @@
 #ifndef PPOPT_TRANSFORMS_MODEL_ENTRYPARTS_H
 #define PPOPT_TRANSFORMS_MODEL_ENTRYPARTS_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 #include "llvm/ADT/SetVector.h"
 

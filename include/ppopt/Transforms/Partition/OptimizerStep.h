@@ -4,6 +4,8 @@
 #define PPOPT_TRANSFORMS_PARTITION_OPTIMIZERSTEP_H
 
 #include "ppopt/Analysis/Buffers.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 namespace mlir::pp {
 

@@ -3,7 +3,9 @@
 #ifndef PPOPT_TRANSFORMS_PARTITION_TASKBUILDER_H
 #define PPOPT_TRANSFORMS_PARTITION_TASKBUILDER_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "mlir/IR/IRMapping.h"
 

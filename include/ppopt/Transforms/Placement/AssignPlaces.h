@@ -3,7 +3,7 @@
 #ifndef PPOPT_TRANSFORMS_PLACEMENT_ASSIGNPLACES_H
 #define PPOPT_TRANSFORMS_PLACEMENT_ASSIGNPLACES_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -3,6 +3,7 @@
 #ifndef PPOPT_TRANSFORMS_SCHEDULING_SLOTLIFETIMES_H
 #define PPOPT_TRANSFORMS_SCHEDULING_SLOTLIFETIMES_H
 
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Scheduling/StepIndex.h"
 
 namespace mlir::pp {

@@ -4,6 +4,8 @@
 #define PPOPT_TRANSFORMS_SCHEDULING_STEPINDEX_H
 
 #include "ppopt/Analysis/StepCopies.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 
 namespace mlir::pp {
 

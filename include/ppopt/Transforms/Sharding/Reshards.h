@@ -4,6 +4,7 @@
 #define PPOPT_TRANSFORMS_SHARDING_RESHARDS_H
 
 #include "ppopt/Analysis/ShardingTable.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
 

@@ -4,6 +4,7 @@
 #define PPOPT_TRANSFORMS_SHARDING_SHARDINGPROPAGATION_H
 
 #include "ppopt/Analysis/ShardingTable.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
