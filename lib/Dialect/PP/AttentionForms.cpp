@@ -14,9 +14,7 @@ AttentionShape pp::makeAttentionShape(Value q, Value v, bool isCausal,
                                       std::optional<APFloat> scale) {
   ArrayRef<int64_t> query = getShape(q), value = getShape(v);
   double width = static_cast<double>(query[3]);
-  return {query[0], query[1],
-          query[2], value[2],
-          query[3], value[3],
+  return {query[0], query[1], value[1], query[2], value[2], query[3], value[3],
           isCausal, scale ? scale->convertToDouble() : 1 / std::sqrt(width)};
 }
 

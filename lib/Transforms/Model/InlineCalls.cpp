@@ -146,8 +146,8 @@ private:
       return cloneCall(call, loc);
     Operation *clone = builder.clone(op, getCall().mapping);
     clone->setLoc(loc);
-    if (llvm::is_contained(op.getName().getAttributeNames(), kStream) &&
-        !op.getAttr(kStream)) {
+    auto space = dyn_cast<IterationSpaceOpInterface>(op);
+    if (space && space.drawsNumbers() && !op.getAttr(kStream)) {
       std::string draw = "/#" + std::to_string(getCall().ordinal++);
       clone->setAttr(kStream, builder.getI64IntegerAttr(static_cast<int64_t>(
                                   extendPath(getCall().path, draw))));

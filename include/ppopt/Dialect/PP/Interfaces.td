@@ -38,6 +38,12 @@ def PP_IterationSpaceOpInterface : OpInterface<"IterationSpaceOpInterface"> {
     }], "bool", "needsRandomKey", (ins),
     /*methodBody=*/"", /*defaultImplementation=*/"return false;">,
     InterfaceMethod<[{
+      Returns whether the op draws random numbers, so that it needs a `stream` (the hash of its call path).
+    }], "bool", "drawsNumbers", (ins),
+    /*methodBody=*/"", /*defaultImplementation=*/[{
+      return ::llvm::is_contained($_op->getName().getAttributeNames(), "stream");
+    }]>,
+    InterfaceMethod<[{
       Returns the range of the values of this integer operand if they are indices. The runtime checks values that come
       unchanged from the model's inputs; the task that contains the op checks all others.
     }], "::std::optional<::mlir::pp::IndexRange>", "getIndexRange", (ins "unsigned":$operand),

@@ -27,11 +27,29 @@ struct ElementBox {
 };
 
 /// The sizes of an attention: q [batch, heads, queries, queryWidth], k [batch,
-/// heads, keys, queryWidth], v [batch, heads, keys, valueWidth].
+/// keyHeads, keys, queryWidth], v [batch, keyHeads, keys, valueWidth]. Query
+/// head h reads the keys of head h / (heads / keyHeads).
 struct AttentionShape {
-  int64_t batch, heads, queries, keys, queryWidth, valueWidth;
-  bool isCausal;
-  double scale; ///< of scores
+  int64_t batch, heads, keyHeads, queries, keys, queryWidth, valueWidth;
+  bool isCausal; ///< query t sees keys up to t + keys - queries
+  double scale;  ///< of scores
+
+  int64_t groupSize() const { return heads / keyHeads; }
+};
+
+/// What changes or hides an attention's scores before the softmax, in this
+/// order: the cap, the slopes, the bias, then what is hidden.
+struct AttentionScores {
+  double softCap = 0; ///< cap * tanh(score / cap); 0: none
+  Value slopes;       ///< [heads], times the key's position minus the query's
+  Value bias;         ///< [1|batch, 1|heads, 1|queries, 1|keys], added
+  Value mask;         ///< i1, of such a shape: true where a key is seen
+  Value segments;     ///< [batch, queries]: keys of other segments are hidden
+  int64_t window = 0; ///< keys this far from the query are hidden; 0: none
+
+  bool any() const {
+    return softCap != 0 || slopes || bias || mask || segments || window != 0;
+  }
 };
 
 /// What a kernel computes that does not follow from loops.

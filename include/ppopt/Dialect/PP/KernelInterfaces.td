@@ -40,6 +40,9 @@ def PP_AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
   let description = "An op that computes with scores of queries and keys. Kernels of such ops share code.";
   let methods = [
     InterfaceMethod<"Returns the sizes of operands.", "::mlir::pp::AttentionShape", "getAttentionShape">,
+    InterfaceMethod<"Returns what changes or hides scores before the softmax.",
+      "::mlir::pp::AttentionScores", "getAttentionScores", (ins),
+    /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
   ];
 }
 

@@ -337,6 +337,15 @@ def PP_DetachOp : PP_ModelOp<"detach", [SameOperandsAndResultType, PP_LinearSpac
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
+def PP_RepeatOp : PP_Op<"repeat", [SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "repeats its body";
+  let opDocGroup = PP_ModelOps;
+  let arguments = (ins PP_I64Attr:$count, DefaultValuedAttr<StrAttr, "\"i\"">:$index, Variadic<PP_Tensor>:$inits);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Variadic<PP_Tensor>:$results);
+  let assemblyFormat = "$count (`iter` `(` $inits^ `:` type($inits) `)`)? attr-dict-with-keyword (`->` type($results)^)? $body";
+}
+
 def PP_CheckpointOp : PP_ModelOp<"checkpoint", [SameOperandsAndResultType, PP_LinearSpace, PP_Element, PP_Adjoint]> {
   let summary = "the value, worth keeping for the backward";
   let description = [{
@@ -458,7 +467,8 @@ def PP_BroadcastOp : PP_ModelOp<"broadcast", [PP_LinearSpace, PP_Element, PP_Adj
 //===----------------------------------------------------------------------===//
 
 def PP_ReduceKind : PP_Enum<"ReduceKind", "reduction", [
-  I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">, I32EnumAttrCase<"Max", 2, "max">]>;
+  I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">, I32EnumAttrCase<"Max", 2, "max">,
+  I32EnumAttrCase<"Min", 3, "min">, I32EnumAttrCase<"Any", 4, "any">, I32EnumAttrCase<"All", 5, "all">]>;
 def PP_ReduceKindAttr : EnumAttr<PP_Dialect, PP_ReduceKind, "reduction"> {
   let assemblyFormat = "$value";
 }

@@ -99,7 +99,27 @@ def PP_InitKind : PP_Enum<"InitKind", "how a parameter is initialized", [
   I32EnumAttrCase<"Zeros", 0, "zeros">,
   I32EnumAttrCase<"Ones", 1, "ones">,
   I32EnumAttrCase<"Uniform", 2, "uniform">,
-  I32EnumAttrCase<"Normal", 3, "normal">]>;
+  I32EnumAttrCase<"Normal", 3, "normal">,
+  I32EnumAttrCase<"TruncNormal", 4, "trunc_normal">,
+  I32EnumAttrCase<"XavierUniform", 5, "xavier_uniform">,
+  I32EnumAttrCase<"XavierNormal", 6, "xavier_normal">,
+  I32EnumAttrCase<"KaimingUniform", 7, "kaiming_uniform">,
+  I32EnumAttrCase<"KaimingNormal", 8, "kaiming_normal">]>;
+
+def PP_Distribution : PP_Enum<"Distribution", "how random numbers are distributed", [
+  I32EnumAttrCase<"Uniform", 0, "uniform">,
+  I32EnumAttrCase<"Normal", 1, "normal">]>;
+def PP_DistributionAttr : EnumAttr<PP_Dialect, PP_Distribution, "distribution"> {
+  let assemblyFormat = "$value";
+}
+
+def PP_RotaryScaling : PP_Enum<"RotaryScaling", "how rotary frequencies are scaled", [
+  I32EnumAttrCase<"Linear", 0, "linear">,
+  I32EnumAttrCase<"Ntk", 1, "ntk">,
+  I32EnumAttrCase<"Llama3", 2, "llama3">]>;
+def PP_RotaryScalingAttr : EnumAttr<PP_Dialect, PP_RotaryScaling, "rotary_scaling"> {
+  let assemblyFormat = "$value";
+}
 
 def PP_InitAttr : PP_Attr<"Init", "init"> {
   let summary = "initial value of a parameter";
@@ -262,7 +282,9 @@ def PP_KernelForm : PP_Enum<"KernelForm", "how a kernel goes through its space",
   I32EnumAttrCase<"Scatter", 2, "scatter">,               // rows are added to the rows of a table at ids
   I32EnumAttrCase<"Attention", 3, "attention">,
   I32EnumAttrCase<"AttentionStep", 4, "attention_step">,  // of one position, with caches
-  I32EnumAttrCase<"AttentionGrad", 5, "attention_grad">]>;
+  I32EnumAttrCase<"AttentionGrad", 5, "attention_grad">,
+  I32EnumAttrCase<"Order", 6, "order">,                   // rows of indices, by their elements' order
+  I32EnumAttrCase<"Scan", 7, "scan">]>;                   // running sums along a dimension
 
 def PP_FormAttr : PP_Attr<"Form", "form"> {
   let summary = "a kernel's form and its space";

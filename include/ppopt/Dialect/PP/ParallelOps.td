@@ -94,11 +94,11 @@ def PP_CopyOp : PP_ModelOp<"copy", [PP_LinearSpace, SameOperandsAndResultType]> 
   let hasVerifier = 1;
 }
 
-def PP_YieldOp : PP_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["PlaceOp", "OnOp", "ScheduleOp"]>]> {
+def PP_YieldOp : PP_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["PlaceOp", "OnOp", "RepeatOp", "ScheduleOp"]>]> {
   let summary = "ends a region; its values are visible outside";
   let opDocGroup = PP_ModelOps;
   let description = [{
-    Ends the region of `pp.on` and of `pp.place`. That of a `pp.schedule` leaves its tokens in flight: the next schedule of the place takes them.
+    Ends the region of `pp.on`, of `pp.repeat` and of `pp.place`. That of a `pp.schedule` leaves its tokens in flight: the next schedule of the place takes them.
 
     Example:
 
