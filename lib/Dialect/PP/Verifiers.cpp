@@ -109,6 +109,14 @@ LogicalResult ParamOp::verify() {
     if (scale && !(scale->isFinite() && !scale->isNegative()))
       return emitOpError(name) << " is " << scale->convertToDouble()
                                << ", but must be finite and at least 0";
+  InitKind init = getInit().getKind();
+  if ((init == InitKind::XavierUniform || init == InitKind::XavierNormal) &&
+      getType().getRank() < 2)
+    return emitOpError("is initialised by ")
+           << stringifyInitKind(init)
+           << ", which needs inputs and outputs, the last two dimensions, and "
+              "is a "
+           << getType() << "; use kaiming or give the numbers";
   if (getNoDecay() && getDecayScale())
     return emitOpError("has no_decay and a decay_scale: leave out one");
   return success();
