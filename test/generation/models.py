@@ -28,7 +28,7 @@ func.func @small(%tokens: tensor<2x8xi32> {{pp.input = "tokens"}},
 
 
 def llama(dtype):
-    """RMS norm, gated MLP, no position embedding but a bias by position after the embedding (a constant times a counted
+    """RMS norm, gated MLP, rotary embeddings in either form, and a bias by position after the embedding (a constant times a counted
     position), grouped attention in one layer (two heads of keys for four of queries) and one head in the other, a head of
     its own, tokens of i64, and a residual stream whose rows of the batch and positions are merged."""
     rows, time, width, hidden, vocab = 2, 19, 24, 40, 30
@@ -82,7 +82,10 @@ func.func @llama(%tokens: tensor<{rows}x{time}xi64> {{pp.input = "tokens"}},
                 line(f"%{p}{name} = pp.reshape %{p}{name}2 : tensor<{rows}x{heads}x{time}x{size}x{dtype}> "
                      f"to tensor<{rows}x{heads}x{time}x{size}x{dtype}>")
         a = f"tensor<{rows}x{heads}x{time}x{size}x{dtype}>"
-        line(f"%{p}o, %{p}lse = pp.attention %{p}q, %{p}k, %{p}v {{causal, scale = 0.3 : f64}} : {a}, {a}, {a}")
+        rotary = ["{base = 50.0 : f64}", "scaled linear {base = 20.0 : f64, factor = 2.0 : f64, interleaved, width = 16 : i64}"][layer]
+        for name in "qk":
+            line(f"%{p}{name}r = pp.rotary %{p}{name} {rotary} : {a}")
+        line(f"%{p}o, %{p}lse = pp.attention %{p}qr, %{p}kr, %{p}v {{causal, scale = 0.3 : f64}} : {a}, {a}, {a}")
         line(f"%{p}o1 = pp.transpose %{p}o [0, 2, 1, 3] : {a}")
         line(f"%{p}o2 = pp.reshape %{p}o1 : tensor<{rows}x{time}x{heads}x{size}x{dtype}> to !x")
         line(f"%{p}o3 = pp.matmul %{p}o2, %{p}wo : !x, tensor<{width}x{width}x{dtype}>")

@@ -82,6 +82,30 @@ def pad(x, shape, offsets):
     return result
 
 
+def rotary(x, positions=None, base=1e4, interleaved=False, width=None, scale=lambda frequencies: frequencies):
+    """transformers' modeling_rope_utils and apply_rotary_pos_emb."""
+    width = width or x.shape[-1]
+    frequencies = scale(base ** (-np.arange(0, width, 2) / width))
+    positions = np.arange(x.shape[-2]) if positions is None else positions
+    angles = positions[..., None] * frequencies
+    if angles.ndim == 3:
+        angles = angles.reshape(angles.shape[:1] + (1,) * (x.ndim - 3) + angles.shape[1:])
+    cos, sin, y = np.cos(angles), np.sin(angles), x.copy()
+    first, second = (slice(0, width, 2), slice(1, width, 2)) if interleaved else (slice(0, width // 2), slice(width // 2, width))
+    a, b = x[..., first], x[..., second]
+    y[..., first], y[..., second] = a * cos - b * sin, b * cos + a * sin
+    return y
+
+
+def llama3(factor, low, high, length):
+    def scale(frequencies):
+        turns = length * frequencies / (2 * np.pi)
+        share = (turns - low) / (high - low)
+        between = (1 - share) * frequencies / factor + share * frequencies
+        return np.where(turns < low, frequencies / factor, np.where(turns > high, frequencies, between))
+    return scale
+
+
 def elementwise(op, forward, **domain):
     """Shapes of rank 0 to 3, odd sizes and a size that fills vectors."""
     return [(f"{op}", forward, [P(*shape, **domain)]) for shape in [(), (1,), (7,), (3, 16), (2, 3, 5)]]
@@ -117,6 +141,7 @@ def cases():
         text = ", ".join(f"{name} = {value} : f64" for name, value in bounds.items())
         c += elementwise(f"clamp %0 {{{text}}}", lambda x, b=bounds: np.minimum(np.maximum(x, b.get("min", -9)), b.get("max", 9)),
                          domain="apart")
+    c += elementwise("atan %0", np.arctan)
     c += elementwise("tanh %0", np.tanh)
     c += elementwise("erf %0", erf)
     c += elementwise("sigmoid %0", sigmoid)
@@ -124,6 +149,15 @@ def cases():
     c += elementwise("relu %0", lambda x: np.maximum(x, 0), domain="apart")
     c += elementwise("checkpoint %0", lambda x: x)
     c += elementwise("silu %0", lambda x: x * sigmoid(x))
+    c += elementwise("mish %0", lambda x: x * np.tanh(np.log1p(np.exp(x))))
+    hardsigmoid = lambda x: np.clip(x + 3, 0, 6) / 6
+    for op, forward in [("hardsigmoid", hardsigmoid), ("hardswish", lambda x: x * hardsigmoid(x))]:
+        c += [([("add %0, %0", np.add), ("add %1, %1", np.add), (f"{op} %2", forward)], None, [P(*shape, domain="apart")]) for shape in [(1,), (3, 16)]]
+        c += elementwise(f"{op} %0", forward, domain="apart")
+    for text, slope in [("", 0.01), (" {slope = 0.2 : f64}", 0.2), (" {slope = -1.5 : f64}", -1.5)]:
+        c += elementwise(f"leaky_relu %0{text}", lambda x, s=slope: np.where(x > 0, x, s * x), domain="apart")
+    for text, alpha in [("", 1.0), (" {alpha = 0.5 : f64}", 0.5)]:
+        c += elementwise(f"elu %0{text}", lambda x, a=alpha: np.where(x > 0, x, a * np.expm1(np.minimum(x, 0))), domain="apart")
     c += elementwise("gelu %0", gelu)
     c += elementwise("gelu %0 {tanh}", gelu_tanh)
     c += binary("add %0, %1", np.add)
@@ -205,6 +239,18 @@ def cases():
              lambda q, k, v, b, m, s: attention(q, k, v, True, None, 3, 2.0, b, m, s))], None,
            [q, k, v, P(1, 4, 5, 5), P(4), P(1, 1, 5, 5), P(1)])]
 
+    for shape in [(1, 2), (3, 4), (2, 5, 6), (2, 3, 4, 8)]:
+        c += [("rotary %0", rotary, [P(*shape)]),
+              ("rotary %0 {interleaved, base = 20.0 : f64}", lambda x: rotary(x, base=20, interleaved=True), [P(*shape)]),
+              ("rotary %0 {width = 2 : i64}", lambda x: rotary(x, width=2), [P(*shape)]),
+              ("rotary %0 scaled linear {factor = 2.5 : f64}", lambda x: rotary(x, scale=lambda f: f / 2.5), [P(*shape)])]
+    for shape in [(5, 6), (3, 5, 8), (1, 2, 7, 4)]:
+        width = shape[-1]
+        numbers = "factor = 8.0 : f64, low_freq_factor = 1.0 : f64, high_freq_factor = 4.0 : f64, original_length = 64 : i64"
+        c += [("rotary %0 scaled ntk {factor = 4.0 : f64}", lambda x: rotary(x, base=1e4 * 4 ** (x.shape[-1] / (x.shape[-1] - 2))), [P(*shape)]),
+              (f"rotary %0 scaled llama3 {{{numbers}, base = 100.0 : f64}}", lambda x: rotary(x, base=100, scale=llama3(8, 1, 4, 64)), [P(*shape)]),
+              ("rotary %0 {interleaved, width = 4 : i64}", lambda x: rotary(x, interleaved=True, width=4), [P(*shape)])]
+    c += [("rotary %0 at %1", rotary, [Rows(*shape, 4), Ids(shape[-1], high=50)]) for shape in [(3,), (2, 5), (2, 1, 4)]]
     c += [("embedding %0, %1", lambda t, i: t[i], [P(6, 3), Ids(*shape, high=6)]) for shape in [(), (4,), (3, 2)]]
     for shape, ignored in [((5,), ()), ((3, 4), ())]:
         c += [("token_loss %0, %1", token_loss, [Rows(*shape), Ids(*shape[:-1], high=shape[-1])]),

@@ -9,7 +9,7 @@ import math
 
 WHOLE, ROWS, SUM = "whole", "rows", "sum"
 STEPWISE = {"neg", "abs", "exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sigmoid", "softplus", "relu", "silu", "gelu", "gelu_tanh",
-            "square", "expm1", "log1p", "sin", "cos", "sign", "floor", "ceil", "round", "pow", "trunc", "detach", "checkpoint", "reciprocal", "tanhshrink", "mish", "hardswish", "elu", "logsigmoid",
+            "square", "expm1", "log1p", "sin", "cos", "sign", "floor", "ceil", "round", "pow", "trunc", "detach", "checkpoint", "reciprocal", "tanhshrink", "atan", "mish", "hardsigmoid", "hardswish", "elu", "logsigmoid",
             "softsign", "clamp", "leaky_relu", "dropout"}
 MOST_ELEMENTS = 30000
 

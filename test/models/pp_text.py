@@ -27,7 +27,7 @@ class Value:
 
 
 SIMPLE = {"neg", "abs", "exp", "log", "sqrt", "rsqrt", "expm1", "log1p", "sin", "cos", "sign", "floor",
-          "ceil", "round", "tanh", "erf", "sigmoid", "softplus", "relu", "silu", "gelu", "detach", "checkpoint"}
+          "ceil", "round", "tanh", "atan", "mish", "hardsigmoid", "hardswish", "elu", "erf", "sigmoid", "softplus", "relu", "silu", "gelu", "detach", "checkpoint"}
 BINARY = {"add", "sub", "mul", "div", "maximum", "minimum", "idiv", "power"}
 
 
@@ -171,19 +171,6 @@ class Printer:
     def print_tanhshrink(self, node, dtype, shape, x, _):
         return self.binary("sub", x, self.unary("tanh", x))
 
-    def print_mish(self, node, dtype, shape, x, _):
-        return self.binary("mul", x, self.unary("tanh", self.unary("softplus", x)))
-
-    def print_hardswish(self, node, dtype, shape, x, _):
-        moved = self.binary("add", x, self.scalar(x, 3.0))
-        gate = self.binary("minimum", self.binary("maximum", moved, self.scalar(x, 0.0)), self.scalar(x, 6.0))
-        return self.binary("div", self.binary("mul", x, gate), self.scalar(x, 6.0))
-
-    def print_elu(self, node, dtype, shape, x, _):
-        zero = self.scalar(x, 0.0)
-        tail = self.binary("sub", self.unary("exp", self.binary("minimum", x, zero)), self.scalar(x, 1.0))
-        return self.select(self.compare("gt", x, zero), x, tail)
-
     def print_logsigmoid(self, node, dtype, shape, x, _):
         return self.unary("neg", self.unary("softplus", self.unary("neg", x)))
 
@@ -200,7 +187,7 @@ class Printer:
         return self.unary("pow", x, f" {{exponent = {number_text(node['exponent'])} : f64}}")
 
     def print_leaky_relu(self, node, dtype, shape, x, _):
-        return self.select(self.compare("gt", x, self.scalar(x, 0.0)), x, self.scale(x, node["slope"]))
+        return self.unary("leaky_relu", x, f" {{slope = {number_text(node['slope'])} : f64}}")
 
     def print_dropout(self, node, dtype, shape, x, _):
         return self.unary("dropout", x, f" {{p = {number_text(node.get('p', 0.0))} : f64}}")
@@ -361,7 +348,12 @@ class Printer:
         return total
 
     def print_rope(self, node, dtype, shape, x, _):
-        """Rotates the halves of the last dimension, by the position in the one before: constant tables."""
+        if not node.get("by_hand", True):
+            scaled = f" scaled linear {{factor = {number_text(node['factor'])} : f64, " if "factor" in node else " {"
+            attributes = [f"base = {number_text(node['base'])} : f64"] + ["interleaved"] * node["interleaved"]
+            attributes += [f"width = {node['width']} : i64"] if "width" in node else []
+            return self.unary("rotary", x, f"{scaled}{', '.join(attributes)}}}")
+        # The halves of the last dimension, by the position in the one before: constant tables.
         length, half = shape[-2], shape[-1] // 2
         angles = [p * node["base"] ** (-i / half) for p in range(length) for i in range(half)]
         cosines = self.constant(dtype, [length, half], [math.cos(a) for a in angles])

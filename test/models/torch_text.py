@@ -17,7 +17,7 @@ UNARY = {"neg": "-{0}", "abs": "torch.abs({0})", "exp": "torch.exp({0})", "log":
          "log1p": "torch.log1p({0})", "sin": "torch.sin({0})", "cos": "torch.cos({0})", "floor": "torch.floor({0})",
          "ceil": "torch.ceil({0})", "round": "torch.round({0})",
          "trunc": "torch.trunc({0})", "detach": "{0}.detach()", "checkpoint": "{0}", "reciprocal": "torch.reciprocal({0})",
-         "tanhshrink": "({0} - tanh({0}))", "mish": "F.mish({0})", "hardswish": "{0} * torch.clamp({0} + 3, 0, 6) / 6",
+         "tanhshrink": "({0} - tanh({0}))", "atan": "torch.atan({0})", "mish": "F.mish({0})", "hardsigmoid": "torch.clamp({0} + 3, 0, 6) / 6", "hardswish": "{0} * torch.clamp({0} + 3, 0, 6) / 6",
          "elu": "F.elu({0})", "logsigmoid": "F.logsigmoid({0})", "softsign": "F.softsign({0})"}
 BINARY = {"add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "maximum": "torch.maximum({0}, {1})",
           "minimum": "torch.minimum({0}, {1})", "div": "{0} / {1}", "power": "{0} ** {1}", "idiv": "torch.div({0}, {1}, rounding_mode='trunc')",
@@ -121,7 +121,7 @@ def expression(node, shapes):
         return (f"F.conv1d(F.pad({x}.transpose(1, 2), [{node['left']}, {width - 1 - node['left']}]), "
                 f"{operands[1]}.permute(2, 1, 0)).transpose(1, 2)")
     if op == "rope":
-        return f"rope({x}, {node['base']!r})"
+        return f"rope({x}, {node['base']!r}, {node.get('interleaved', False)}, {node.get('width', shape[-1])}, {node.get('factor', 1.0)!r})"
     if op == "causal_mask":
         return f"torch.ones({shape}, dtype=torch.bool).tril()"
     if op == "attention":

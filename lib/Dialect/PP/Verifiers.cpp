@@ -108,6 +108,14 @@ LogicalResult ParamOp::verify() {
     if (scale && !(scale->isFinite() && !scale->isNegative()))
       return emitOpError(name) << " is " << scale->convertToDouble()
                                << ", but must be finite and at least 0";
+  InitKind init = getInit().getKind();
+  if ((init == InitKind::XavierUniform || init == InitKind::XavierNormal) &&
+      getType().getRank() < 2)
+    return emitOpError("is initialised by ")
+           << stringifyInitKind(init)
+           << ", which needs inputs and outputs, the last two dimensions, and "
+              "is a "
+           << getType() << "; use kaiming or give the numbers";
   if (getNoDecay() && getDecayScale())
     return emitOpError("has no_decay and a decay_scale: leave out one");
   return success();
@@ -147,6 +155,42 @@ LogicalResult DropoutOp::verify() {
   double p = getP().convertToDouble();
   if (!(p >= 0 && p < 1))
     return emitOpError("p is ") << p << ", but must be in [0, 1)";
+  return verifyKeyAndTile(*this, getKey(), getTileAttr(), getType());
+}
+
+LogicalResult LeakyReluOp::verify() {
+  if (getSlope().isFinite())
+    return success();
+  return emitOpError("slope is ")
+         << getSlope().convertToDouble() << ", but must be finite";
+}
+
+LogicalResult EluOp::verify() {
+  if (getAlpha().isFinite())
+    return success();
+  return emitOpError("alpha is ")
+         << getAlpha().convertToDouble() << ", but must be finite";
+}
+
+LogicalResult RandomOp::verify() {
+  bool isUniform = getDistribution() == Distribution::Uniform;
+  for (auto [name, value, isRead] : {std::tuple("low", getLow(), isUniform),
+                                     std::tuple("high", getHigh(), isUniform),
+                                     std::tuple("mean", getMean(), !isUniform),
+                                     std::tuple("std", getStd(), !isUniform)}) {
+    if (value && !isRead)
+      return emitOpError("is ") << stringifyDistribution(getDistribution())
+                                << ", which has no " << name;
+    if (value && !value->isFinite())
+      return emitOpError(name)
+             << " is " << value->convertToDouble() << ", but must be finite";
+  }
+  auto [first, second] = getNumbers();
+  if (isUniform && !(first < second))
+    return emitOpError("is uniform from ")
+           << first << " to " << second << ", but low must be below high";
+  if (!isUniform && second < 0)
+    return emitOpError("std is ") << second << ", but must be at least 0";
   return verifyKeyAndTile(*this, getKey(), getTileAttr(), getType());
 }
 

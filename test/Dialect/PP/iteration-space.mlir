@@ -27,11 +27,42 @@ func.func @tiled(%key: tensor<15xi64>, %x: tensor<4x8xf32>) {
   return
 }
 
+// Pairs of a row depend on one another. Positions are of all rows, or of each.
+func.func @positions(%x: tensor<2x3x5x8xf32>, %p: tensor<2x5xi32>, %q: tensor<5xi32>, %h: tensor<3x5x2x4xf32>, %t: tensor<5x1x4xf32>) {
+  // expected-remark @below {{a=2 b=3 c=5 d=8(replicate): [a, b, c, d] -> [a, b, c, d].}}
+  %0 = pp.rotary %x : tensor<2x3x5x8xf32>
+  // expected-remark @below {{a=2 b=3 c=5 d=8(replicate): [a, b, c, d], [a, c] -> [a, b, c, d].}}
+  %1 = pp.rotary %x at %p : tensor<2x3x5x8xf32>, tensor<2x5xi32>
+  // expected-remark @below {{a=2 b=3 c=5 d=8(replicate): [a, b, c, d], [c] -> [a, b, c, d].}}
+  %2 = pp.rotary %x at %q : tensor<2x3x5x8xf32>, tensor<5xi32>
+  // expected-remark @below {{a=3 b=5 c=2(replicate) d=4: [a, b, c, d], [b, ., d], [b, ., d] -> [a, b, c, d]; linear in {0}.}}
+  %3 = pp.rotate %h, %t, %t {dim = 2 : i64} : tensor<3x5x2x4xf32>, tensor<5x1x4xf32>
+  return
+}
+
+func.func @random(%key: tensor<15xi64>) {
+  // expected-remark @below {{a=4 b=8: [.] -> [a, b]; needs the random key.}}
+  %0 = pp.random normal key %key : tensor<15xi64> -> tensor<4x8xf32>
+  return
+}
+
 func.func @elementwise(%x: tensor<4x8xf32>, %b: tensor<8xf32>, %u: tensor<4x1xf32>, %s: tensor<f32>) {
   // expected-remark @below {{a=4 b=8: [a, b] -> [a, b]; linear in {0}.}}
   %0 = pp.neg %x : tensor<4x8xf32>
   // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
   %1 = pp.exp %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %20 = pp.atan %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %21 = pp.mish %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %22 = pp.hardsigmoid %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %23 = pp.hardswish %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %24 = pp.leaky_relu %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %25 = pp.elu %x : tensor<4x8xf32>
   // expected-remark @below {{a=4 b=8: [a, b], [b] -> [a, b]; linear in {0, 1}.}}
   %2 = pp.add %x, %b : tensor<4x8xf32>, tensor<8xf32>
   // expected-remark @below {{a=4 b=8: [a, .], [b] -> [a, b]; linear in {0, 1}.}}

@@ -24,7 +24,12 @@ def PP_ParamOp : PP_Op<"param", [PP_Space, MemoryEffects<[MemWrite]>]> {
     uses stays in the program. `--init` and `--export` store it by this name and shape, row by row, unless a map says otherwise (docs/maps.md).
     `pp.aliases = ["lm_head.weight"]` has more names that it has in files: `--export` writes a copy under each, `--init` takes any of them.
     From phase `placed` on there is one op per `place` that uses the parameter. `shard`: how the parameter is cut; axes that the mesh lacks are
-    ignored, so that one file serves every mesh.
+    ignored, so that one file serves every mesh. In a `pp.repeat` the name contains the number of the iteration: `"h.{i}.w"`.
+
+    Initial values are drawn by seed, name and global index ([random-numbers.md](../random-numbers.md#initial-values)): `zeros`, `ones`,
+    `uniform, low, high` (low included, high not), `normal, mean, std`, `trunc_normal, mean, std` (a normal value drawn again until it is at most two
+    std from the mean), `xavier_uniform, gain` and `xavier_normal, gain` (of the last two dimensions, in either order), and `kaiming_uniform, gain, fan`
+    and `kaiming_normal, gain, fan` (the fan in or out, which the layout of the weight decides, as a number).
 
     Example:
 
@@ -33,6 +38,7 @@ def PP_ParamOp : PP_Op<"param", [PP_Space, MemoryEffects<[MemWrite]>]> {
     %b = pp.param "b" {init = #pp.init<zeros>, no_decay} : tensor<4xf32>
     %e = pp.param "e" {init = #pp.init<zeros>, lr_scale = 0.1} : tensor<4xf32>
     %c = pp.param "c" {init = #pp.init<zeros>, shard = #pp.sharding<[{}, {tp} ]>} : tensor<4x8xf32>
+    %k = pp.param "k" {init = #pp.init<kaiming_uniform, 1.0, 4>} : tensor<4x8xf32>
     ```
   }];
   let arguments = (ins StrAttr:$param_name, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay,
@@ -79,6 +85,31 @@ def PP_IotaOp : PP_ModelOp<"iota", [PP_TiledSpace, PP_Element]> {
   let hasVerifier = 1;
 }
 
+def PP_RandomOp : PP_ModelOp<"random", [PP_TiledSpace, PP_Element]> {
+  let summary = "random numbers";
+  let description = [{
+    `uniform`: from `low` (0 by default) up to and without `high` (1). `normal`: of `mean` (0) and standard deviation `std` (1). Drawn by seed, step,
+    `stream` and global index, as those of `pp.dropout` are; in evaluation too, at whose step each batch draws the same. It has no gradient. Rounding may
+    give `high` itself.
+
+    Example:
+
+    ```mlir
+    %u = pp.random uniform {low = -1.0 : f64} -> tensor<4x8xf32>
+    %z = pp.random normal {std = 0.1 : f64} -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins PP_DistributionAttr:$distribution, Optional<PP_IntTensor>:$key, OptionalAttr<PP_RealAttr>:$low, OptionalAttr<PP_RealAttr>:$high,
+                       OptionalAttr<PP_RealAttr>:$mean, OptionalAttr<PP_RealAttr>:$std, OptionalAttr<PP_I64Attr>:$stream, OptionalAttr<PP_TileAttr>:$tile);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$distribution (`key` $key^ `:` type($key))? attr-dict `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Returns low and high, or mean and standard deviation.
+    std::pair<double, double> getNumbers();
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Elementwise
 //===----------------------------------------------------------------------===//
@@ -105,6 +136,7 @@ def PP_CeilOp : PP_Unary<"ceil", [PP_Space, PP_Adjoint]> { let summary = "the sm
 def PP_RoundOp : PP_Unary<"round", [PP_Space, PP_Adjoint]> { let summary = "the nearest integer, of two the even one; its gradient is 0"; }
 def PP_SqrtOp : PP_Unary<"sqrt", [PP_Space, PP_Adjoint]> { let summary = "square root"; }
 def PP_RsqrtOp : PP_Unary<"rsqrt", [PP_Space, PP_Adjoint]> { let summary = "1 / square root"; }
+def PP_AtanOp : PP_Unary<"atan", [PP_Space, PP_Adjoint]> { let summary = "the angle whose tangent is x"; }
 def PP_TanhOp : PP_Unary<"tanh", [PP_Space, PP_Adjoint]> { let summary = "hyperbolic tangent"; }
 def PP_ErfOp : PP_Unary<"erf", [PP_Space, PP_Adjoint]> { let summary = "error function"; }
 def PP_SigmoidOp : PP_Unary<"sigmoid", [PP_Space, PP_Adjoint]> { let summary = "1 / (1 + e to the -x)"; }
@@ -144,20 +176,50 @@ def PP_ClampOp : PP_Unary<"clamp", [PP_Space, PP_Adjoint]> {
   let hasVerifier = 1;
 }
 
-def PP_SiluOp : PP_ModelOp<"silu", [SameOperandsAndResultType, PP_Space, PP_Decompose]> {
-  let summary = "x * sigmoid(x)";
+/// Replaced by other elementwise ops before autodiff.
+class PP_UnaryComposite<string mnemonic>
+    : PP_ModelOp<mnemonic, [SameOperandsAndResultType, PP_Space, PP_Decompose]> {
+  let description = "A composite, replaced before autodiff.\n\nExample:\n\n```mlir\n%y = pp." # mnemonic # " %x : tensor<4x8xf32>\n```\n";
+  let arguments = (ins PP_FloatTensor:$x);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def PP_SiluOp : PP_UnaryComposite<"silu"> { let summary = "x * sigmoid(x)"; }
+def PP_MishOp : PP_UnaryComposite<"mish"> { let summary = "x * tanh(softplus(x))"; }
+def PP_HardsigmoidOp : PP_UnaryComposite<"hardsigmoid"> { let summary = "(x + 3) / 6, from 0 to 1; its gradient at -3 and 3 is 0"; }
+def PP_HardswishOp : PP_UnaryComposite<"hardswish"> { let summary = "x * hardsigmoid(x); its gradient at -3 is 0, and at 3 it is 1"; }
+
+def PP_LeakyReluOp : PP_UnaryComposite<"leaky_relu"> {
+  let summary = "x where it is positive, else slope * x";
   let description = [{
-    A composite, replaced before autodiff.
+    The `slope` is 0.01 by default; it is the gradient at 0 too. A composite, replaced before autodiff.
 
     Example:
 
     ```mlir
-    %y = pp.silu %x : tensor<4x8xf32>
+    %y = pp.leaky_relu %x : tensor<4x8xf32>
+    %z = pp.leaky_relu %x {slope = 0.2 : f64} : tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins PP_FloatTensor:$x);
-  let results = (outs PP_FloatTensor:$result);
-  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let arguments = (ins PP_FloatTensor:$x, DefaultValuedAttr<PP_RealAttr, "0.01">:$slope);
+  let hasVerifier = 1;
+}
+
+def PP_EluOp : PP_UnaryComposite<"elu"> {
+  let summary = "x where it is positive, else alpha * (e to the x, minus 1)";
+  let description = [{
+    `alpha` is 1 by default; it is the gradient at 0 too. A composite, replaced before autodiff.
+
+    Example:
+
+    ```mlir
+    %y = pp.elu %x : tensor<4x8xf32>
+    %z = pp.elu %x {alpha = 0.5 : f64} : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins PP_FloatTensor:$x, DefaultValuedAttr<PP_RealAttr, "1.0">:$alpha);
+  let hasVerifier = 1;
 }
 
 def PP_GeluOp : PP_Unary<"gelu", [PP_Space, PP_Adjoint]> {
@@ -337,13 +399,60 @@ def PP_DetachOp : PP_ModelOp<"detach", [SameOperandsAndResultType, PP_LinearSpac
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
+//===----------------------------------------------------------------------===//
+// Loops over layers
+//===----------------------------------------------------------------------===//
+
 def PP_RepeatOp : PP_Op<"repeat", [SingleBlock, RecursiveMemoryEffects]> {
-  let summary = "repeats its body";
+  let summary = "its body, `count` times in succession";
   let opDocGroup = PP_ModelOps;
-  let arguments = (ins PP_I64Attr:$count, DefaultValuedAttr<StrAttr, "\"i\"">:$index, Variadic<PP_Tensor>:$inits);
+  let description = [{
+    The first iteration takes the values of `iter`, each later one what the one before it yields, and the results are what the last one yields. The
+    body reads values from outside. `pp-unroll-repeats` replaces the op, at the beginning of phase `model`, by copies of its body: there is nothing of
+    it afterwards, and the model is the one in which the copies are written out.
+
+    In the strings of the body's attributes `{i}` becomes the number of the iteration, from 0 on; a parameter needs it in its name. `index` gives it
+    another name, so that repeats nest. What is to differ between iterations otherwise is a `pp.each`.
+
+    Example:
+
+    ```mlir
+    %y = pp.repeat 3 iter (%h = %x) -> (tensor<4x8xf32>) {
+      %c = pp.each dense<[0.5, 0.25, 0.125]> : tensor<3xf32>
+      %s = pp.mul %h, %c : tensor<4x8xf32>, tensor<f32>
+      %g = pp.tanh %s : tensor<4x8xf32>
+      pp.yield %g : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins PP_I64Attr:$count, DefaultValuedStrAttr<StrAttr, "i">:$index, Variadic<PP_Tensor>:$inits);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<PP_Tensor>:$results);
-  let assemblyFormat = "$count (`iter` `(` $inits^ `:` type($inits) `)`)? attr-dict-with-keyword (`->` type($results)^)? $body";
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def PP_EachOp : PP_ModelOp<"each", [PP_Infer]> {
+  let summary = "a constant of each iteration";
+  let description = [{
+    In a `pp.repeat`, whose count is the first dimension of the value: a constant with the element, or the row, of the iteration. In repeats inside of
+    repeats it names the `index` that it follows, if that is not "i".
+
+    Example:
+
+    ```mlir
+    %y = pp.repeat 2 index "j" iter (%h = %x) -> (tensor<4x8xf32>) {
+      %c = pp.each "j" dense<[0.5, 0.25]> : tensor<2xf32>
+      %s = pp.mul %h, %c : tensor<4x8xf32>, tensor<f32>
+      pp.yield %s : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins DefaultValuedStrAttr<StrAttr, "i">:$index, ElementsAttr:$values);
+  let results = (outs PP_Tensor:$result);
+  let assemblyFormat = "($index^)? attr-dict $values";
+  let hasVerifier = 1;
 }
 
 def PP_CheckpointOp : PP_ModelOp<"checkpoint", [SameOperandsAndResultType, PP_LinearSpace, PP_Element, PP_Adjoint]> {
@@ -511,6 +620,58 @@ def PP_MatmulOp : PP_ModelOp<"matmul", [PP_Infer, PP_LinearSpace, PP_Adjoint, PP
   let arguments = (ins PP_FloatTensor:$lhs, PP_FloatTensor:$rhs, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
+}
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+def PP_RotaryOp : PP_ModelOp<"rotary", [PP_Space, PP_Decompose, AllTypesMatch<["x", "result"]>]> {
+  let summary = "rotary position embedding";
+  let description = [{
+    x is [..., T, D]. At each position of T pairs of elements of D are rotated: pair i by the position times its frequency, base to the -2i / width. The
+    two elements of a pair are half a row apart (as in Llama's checkpoints of Hugging Face), or beside each other with `interleaved` (as in GPT-J). With
+    a `width`, an even number, only so many elements of a row are rotated, and the others pass. Positions are global indices, from 0 on, or those that
+    `at` gives: [T], or [B, T] where B is the first dimension of x (documents that are packed into a row each begin at 0).
+
+    `scaled` changes the frequencies as `transformers` does: `linear` divides them by `factor`; `ntk` multiplies the base by `factor` to the
+    width / (width - 2); `llama3` divides those whose wavelength is above `original_length` / `low_freq_factor` by `factor`, keeps those below
+    `original_length` / `high_freq_factor`, and interpolates between. Angles are f32, or f64 of an x of f64. A composite, replaced before autodiff.
+
+    Example:
+
+    ```mlir
+    %y = pp.rotary %x : tensor<2x4x6x8xf32>
+    %z = pp.rotary %x {interleaved, base = 5.0e+5 : f64, width = 4 : i64} : tensor<2x4x6x8xf32>
+    %p = pp.rotary %x at %positions : tensor<2x4x6x8xf32>, tensor<2x6xi32>
+    %s = pp.rotary %x scaled llama3 {factor = 8.0 : f64, low_freq_factor = 1.0 : f64, high_freq_factor = 4.0 : f64, original_length = 8192 : i64} : tensor<2x4x6x8xf32>
+    ```
+  }];
+  let arguments = (ins PP_FloatTensor:$x, Optional<PP_IntTensor>:$positions, DefaultValuedAttr<PP_RealAttr, "10000.0">:$base, UnitAttr:$interleaved,
+                       OptionalAttr<PP_I64Attr>:$width, OptionalAttr<PP_RotaryScalingAttr>:$scaling, OptionalAttr<PP_RealAttr>:$factor,
+                       OptionalAttr<PP_RealAttr>:$low_freq_factor, OptionalAttr<PP_RealAttr>:$high_freq_factor, OptionalAttr<PP_I64Attr>:$original_length);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$x (`at` $positions^)? (`scaled` $scaling^)? attr-dict `:` type($x) (`,` type($positions)^)?";
+  let hasVerifier = 1;
+}
+
+def PP_RotateOp : PP_ModelOp<"rotate", [PP_LinearSpace, PP_Element, PP_Adjoint, AllTypesMatch<["x", "result"]>, AllTypesMatch<["cos", "sin"]>]> {
+  let summary = "pairs of neighbours, rotated";
+  let opDocGroup = PP_InternalOps;
+  let description = [{
+    The pair (a, b) of x, at 2i and 2i + 1 along `dim`, becomes (a cos - b sin, b cos + a sin); with `inverse` it is rotated back. The cosines and sines,
+    in the type of statistics, broadcast to x. `pp.rotary` is replaced by it.
+
+    Example:
+
+    ```mlir
+    %y = pp.rotate %x, %cos, %sin {dim = 2 : i64} : tensor<4x6x2x8xf32>, tensor<6x1x8xf32>
+    ```
+  }];
+  let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$cos, PP_FloatTensor:$sin, PP_I64Attr:$dim, UnitAttr:$inverse);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$x `,` $cos `,` $sin attr-dict `:` type($x) `,` type($cos)";
+  let hasVerifier = 1;
 }
 
 #endif // PPOPT_DIALECT_PP_MODEL_OPS
