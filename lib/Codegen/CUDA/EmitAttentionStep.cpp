@@ -1,19 +1,22 @@
 //===- EmitAttentionStep.cpp - Attention of one position, on a GPU --------===//
 //
-// A block has a head. It stores the position's key and value in the caches.
-// Groups of threads share keys: of n groups, group g has the keys g, g + n, …
-// up to the position, and takes some at a time:
+// A block has a head. The first of the heads that share keys stores the
+// position's key and value in the caches. Groups of threads share keys: of n
+// groups, group g has the keys g, g + n, … before the position, and takes some
+// at a time:
 //
 //   s = scale q Kᵀ,  m' = max(m, max s),  p = exp(s - m'),
 //   l = l exp(m - m') + sum p,  o = o exp(m - m') + p V
 //
-// Then the groups of a warp meet by shuffles, the warps in shared memory, and
-// out = o / l. The caches are read once, up to the position.
+// The first group begins with the position's own key, the others with its score
+// as their maximum. Then the groups of a warp meet by shuffles, the warps in
+// shared memory, and out = o / l. Of the caches, rows from the window's first
+// to that before the position are read, by each head once.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CudaForm.h"
-#include "DeviceAttention.h"
+#include "DeviceScores.h"
 #include "Shuffle.h"
 
 #include "ppopt/Analysis/Thresholds.h"
@@ -53,7 +56,7 @@ struct PartialStep {
 class StepEmitter : DeviceAttention {
 public:
   StepEmitter(OpBuilder &builder, KernelOp kernel, ValueRange buffers)
-      : DeviceAttention(builder, kernel, buffers),
+      : DeviceAttention(builder, kernel, buffers), scores(*this, 1, keys),
         step(cast<AttentionStepOp>(op)), threads(kernel.getThreadsAttr()),
         groups(threads.getCount() / threads.getPerRow()),
         warps(threads.getCount() / kWarp),
@@ -68,6 +71,8 @@ private:
   void storeRow(Value from, Value cache);
   void forColumns(llvm::function_ref<void(int64_t, Value)> body);
   SmallVector<Value> loadRow(Value operand, Value row, int64_t width);
+  Value emitScore(ArrayRef<Value> k, Value key);
+  PartialStep emitPosition();
   PartialStep emitKeys(Value firstKey, PartialStep before);
   void rescale(PartialStep &partial, Value maximum);
   void combineGroups(PartialStep &partial);
@@ -81,11 +86,13 @@ private:
     return math::FmaOp::create(builder, loc, a, b, c);
   }
 
+  DeviceScores scores;
   AttentionStepOp step;
   ThreadsAttr threads;
   int64_t groups, warps;
   int64_t keysEach; ///< that a group takes at a time
   Value inRow, group, position;
+  Value query;          ///< whose position this would be among as many as keys
   SmallVector<Value> q; ///< the thread's columns of the scaled query
 };
 
@@ -158,31 +165,51 @@ SmallVector<Value> StepEmitter::loadRow(Value operand, Value row,
   return values;
 }
 
-/// Takes the keys firstKey + group, firstKey + group + groups, …. There are
-/// none after the position: it is read instead, and its score does not count.
+/// Returns the score of a key, of which the thread has some columns.
+Value StepEmitter::emitScore(ArrayRef<Value> k, Value key) {
+  Value score = constant(0);
+  for (auto [a, b] : llvm::zip(q, k))
+    score = fma(a, b, score);
+  return scores.change(sumOver(threads.getPerRow(), score), query, key);
+}
+
+/// Takes the position's own key.
+PartialStep StepEmitter::emitPosition() {
+  SmallVector<Value> k = loadRow(step.getK(), index(0), queryWidth);
+  SmallVector<Value> v = loadRow(step.getV(), index(0), valueWidth);
+  Value isFirst = isBelow(group, index(1)), zero = constant(0);
+  SmallVector<Value> state{emitScore(k, position),
+                           select(isFirst, constant(1), zero)};
+  for (Value x : v)
+    state.push_back(select(isFirst, x, zero));
+  return PartialStep(state);
+}
+
+/// Takes the keys firstKey + group, firstKey + group + groups, …. Those after
+/// the last before the position are none: it is read instead, and its score
+/// does not count.
 PartialStep StepEmitter::emitKeys(Value firstKey, PartialStep state) {
-  SmallVector<Value> isSeen, scores;
+  SmallVector<Value> keysOfGroup, values;
   SmallVector<SmallVector<Value>> k, v;
+  Value last = sub(position, index(1));
   for (int64_t i = 0; i < keysEach; ++i) {
     Value key = add(firstKey, add(group, index(i * groups)));
-    isSeen.push_back(isBelow(key, add(position, index(1))));
-    key = min(key, position);
+    keysOfGroup.push_back(key);
+    key = min(key, last);
     k.push_back(loadRow(step.getKCache(), key, queryWidth));
     v.push_back(loadRow(step.getVCache(), key, valueWidth));
   }
   Value maximum = state.maximum;
   for (int64_t i = 0; i < keysEach; ++i) {
-    Value score = constant(0);
-    for (auto [a, b] : llvm::zip(q, k[i]))
-      score = fma(a, b, score);
-    score = sumOver(threads.getPerRow(), score);
-    score = select(isSeen[i], score, constant(-kInfinity));
+    Value score = emitScore(k[i], keysOfGroup[i]);
+    score =
+        select(isBelow(keysOfGroup[i], position), score, constant(-kInfinity));
     maximum = maxF(maximum, score);
-    scores.push_back(score);
+    values.push_back(score);
   }
   rescale(state, maximum);
   for (int64_t i = 0; i < keysEach; ++i) {
-    Value p = exp(subF(scores[i], maximum));
+    Value p = exp(subF(values[i], maximum));
     state.sum = addF(state.sum, p);
     for (auto [x, sum] : llvm::zip(v[i], state.out))
       sum = fma(p, x, sum);
@@ -274,23 +301,21 @@ void StepEmitter::combineWarps(const PartialStep &partial) {
 void StepEmitter::emit() {
   setPart(1);
   position = loadPosition();
-  storeRow(step.getK(), step.getKCache());
-  storeRow(step.getV(), step.getVCache());
+  query = sub(position, index(keys - queries));
+  Value stores;
+  if (groupSize() != 1)
+    stores = isBelow(rem(head, groupSize()), index(1));
+  emitIf(stores, [&] {
+    storeRow(step.getK(), step.getKCache());
+    storeRow(step.getV(), step.getVCache());
+  });
   for (Value x : loadRow(step.getQ(), index(0), queryWidth))
     q.push_back(mulF(x, constant(scale / unit)));
-  // All read what some have stored.
-  synchronizeBlock();
-  int64_t columns =
-      llvm::alignTo(valueWidth, threads.getPerRow() * threads.getEach()) /
-      threads.getPerRow();
-  SmallVector<Value> state(2 + columns, constant(0));
-  // Not infinite: a group may have no key.
-  state[0] = constant(type.isF64() ? std::numeric_limits<double>::lowest()
-                                   : std::numeric_limits<float>::lowest());
-  state = loop(index(0), add(position, index(1)), groups * keysEach, state,
-               [&](Value key, ValueRange before) {
-                 return emitKeys(key, PartialStep(before)).getValues();
-               });
+  SmallVector<Value> state =
+      loop(scores.getFirstKey(query), position, groups * keysEach,
+           emitPosition().getValues(), [&](Value key, ValueRange before) {
+             return emitKeys(key, PartialStep(before)).getValues();
+           });
   PartialStep partial(state);
   combineGroups(partial);
   if (warps > 1)
