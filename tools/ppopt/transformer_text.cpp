@@ -17,6 +17,14 @@
 using namespace llvm;
 using namespace ppopt;
 
+/// How many tokens of a row an expert has room for.
+static int64_t expertRoom(const Transformer &model) {
+  double even =
+      double(model.length) * model.expertsPerToken / double(model.experts);
+  double room = std::ceil(model.capacity * even);
+  return int64_t(std::clamp<double>(room, 1, double(model.length)));
+}
+
 static std::string normal(double deviation) {
   return "#pp.init<normal, 0.0, " + literal(deviation) + ">";
 }
@@ -321,7 +329,50 @@ private:
                   model.mlpWidth, model.mlpBiases, "{}, {tp}");
   }
 
-  std::string writeExperts();
+  /// Returns what the experts add: of each row of the batch, each has room for
+  /// some tokens, so that rows stay apart.
+  std::string writeExperts() {
+    int64_t b = model.batch, t = model.length, e = model.experts,
+            k = model.expertsPerToken, c = model.width, f = model.mlpWidth;
+    int64_t room = expertRoom(model);
+    std::string scores = type("scores", {b, t, e}),
+                top = type("top", {b, t, k}),
+                picked = type("picked", {b, t, k}, "i32"),
+                rows = type("rows", {b, e, room, c}),
+                split = type("expert_rows", {e, b, room, c}),
+                flat = type("expert_x", {e, b * room, c}),
+                hidden = type("expert_f", {e, b * room, f}),
+                up = type("w_up", {e, f, c}), down = type("w_down", {e, c, f});
+    norm("%m", "%h", "post_attention_layernorm", "%w_m");
+    std::string scored = linear("router", "%m", x(), "block_sparse_moe.gate",
+                                "scores", e, "c", c, /*hasBias=*/false);
+    line("%best, %experts = pp.top_k " + scored +
+         " {dim = 2 : i64} : " + scores + " to " + top + ", " + picked);
+    line("%shares = pp.softmax %best : " + top);
+    line("%rows = pp.dispatch %m, %experts : " + x() + ", " + picked + " to " +
+         rows);
+    line("%rows_t = pp.transpose %rows [1, 0, 2, 3] : " + rows);
+    line("%rows_f = pp.reshape %rows_t : " + split + " to " + flat);
+    auto multiply = [&](StringRef to, StringRef from, const std::string &type,
+                        StringRef name, const std::string &weight, Shape shape,
+                        StringRef cuts) {
+      std::string w = ("%" + name).str();
+      parameter(w, "block_sparse_moe.experts." + name + ".weight", weight,
+                shape, normal(model.deviation), /*decays=*/true, cuts);
+      line(to + " = pp.matmul " + from + ", " + w +
+           " {transpose_rhs} : " + type + ", " + weight);
+    };
+    multiply("%gate", "%rows_f", flat, "w1", up, {e, f, c}, "{}, {tp}, {}");
+    multiply("%up", "%rows_f", flat, "w3", up, {e, f, c}, "{}, {tp}, {}");
+    line("%s = pp.silu %gate : " + hidden);
+    line("%g = pp.mul %s, %up : " + hidden + ", " + hidden);
+    multiply("%down", "%g", hidden, "w2", down, {e, c, f}, "{}, {}, {tp}");
+    line("%down_s = pp.reshape %down : " + flat + " to " + split);
+    line("%down_t = pp.transpose %down_s [1, 0, 2, 3] : " + split);
+    line("%moe = pp.combine %down_t, %experts, %shares : " + rows + ", " +
+         picked + ", " + top + " to " + x());
+    return "%moe";
+  }
 };
 
 //===----------------------------------------------------------------------===//
@@ -441,8 +492,9 @@ private:
 
   /// Predicts the tokens; its matrix is the table of the tokens.
   void writeHead() {
-    std::string t = linear("t", "%stream", x(), "cls.predictions.transform.dense",
-                           "c", model.width, "c", model.width, true);
+    std::string t =
+        linear("t", "%stream", x(), "cls.predictions.transform.dense", "c",
+               model.width, "c", model.width, true);
     line("%t_g = pp.gelu " + t + (model.tanhGelu ? " {tanh}" : "") + " : " +
          x());
     std::string last =
@@ -462,8 +514,6 @@ private:
 };
 
 } // namespace
-
-std::string DecoderWriter::writeExperts() { return ""; }
 
 std::string ppopt::writeTransformer(const Transformer &model) {
   if (model.family == Family::bert)
