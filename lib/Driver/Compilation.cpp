@@ -95,6 +95,18 @@ static StringAttr getOtherFile(Location loc) {
                                                        : StringAttr();
 }
 
+/// Adds notes with the iterations of repeats that an op comes from, the
+/// innermost first (UnrollRepeats.cpp).
+static void nameIterations(Diagnostic &found) {
+  found.getLocation()->walk([&](Location loc) {
+    if (auto copy = dyn_cast<FusedLocWith<StringAttr>>(loc))
+      found.attachNote(copy.getLocations().back())
+          << "in iteration " << copy.getMetadata().getValue()
+          << " of this repeat";
+    return WalkResult::advance();
+  });
+}
+
 /// A program that is compiled beside the one that trains: it has diagnostics of
 /// its own, and so a context.
 struct Compilation::Beside {
@@ -145,6 +157,7 @@ Compilation::Compilation(const PlanOptions &plan, CompilationSetup setup)
   counter = context.getDiagEngine().registerHandler([this](Diagnostic &found) {
     errorCount += found.getSeverity() == DiagnosticSeverity::Error;
     warningCount += found.getSeverity() == DiagnosticSeverity::Warning;
+    nameIterations(found);
     if (found.getSeverity() != DiagnosticSeverity::Error)
       return failure();
     if (auto file = getOtherFile(found.getLocation())) {

@@ -69,6 +69,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
   const Target *target = findTarget(options.target.name); // null in tests
   switch (phase) {
   case Phase::Model:
+    manager.addPass(createUnrollRepeats());
     return;
   case Phase::Placed:
     manager.addPass(createInlineCalls());

@@ -394,5 +394,9 @@ Value Emitter::dropout(Value value, double p) {
 
 Value Emitter::attention(Value q, Value k, Value v, bool isCausal,
                          FloatAttr scale) {
-  return make<AttentionOp>(q, k, v, isCausal, scale);
+  return make<AttentionOp>(q, k, v, /*bias=*/Value(), /*mask=*/Value(),
+                           /*slopes=*/Value(), /*segments=*/Value(), isCausal,
+                           /*window=*/IntegerAttr(), /*soft_cap=*/TypedAttr(),
+                           scale, /*dropout=*/TypedAttr(),
+                           /*stream=*/IntegerAttr());
 }

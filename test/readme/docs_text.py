@@ -110,6 +110,8 @@ def split_types(text):
 def operand_types(line):
     """{operand: its type} of an op in one line, `%r = pp.add %a, %b : type, type`, as far as the types say."""
     code = line.split("//")[0]
+    if repeat := re.search(r" iter \((.*)\) -> \((.*)\) \{", code):
+        return dict(zip(re.findall(r"= (%\w+)", repeat.group(1)), split_types(repeat.group(2))))
     if " : " not in code:
         return {}
     operands = NAME.findall(code.split("=", 1)[1] if DEFINED.match(code) else code)
@@ -124,6 +126,7 @@ def as_module(example):
     if re.search(r"^\s*(func\.func|pp\.(task|plan|bucket|schedule|input_decl|param_decl|kernel|region)|module)\b", example, re.MULTILINE):
         return example
     defined = set(NAME.findall(" ".join(match.group(1) for match in DEFINED.finditer(example))))
+    defined.update(name for values in re.findall(r" iter \((.*?)\)", example) for name in re.findall(r"(%\w+) =", values))
     arguments = {}
     for line in re.sub(r"\n\s+: ", " : ", example).split("\n"):
         for name, type in operand_types(line).items():

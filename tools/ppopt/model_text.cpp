@@ -49,8 +49,8 @@ struct Parameter {
 
 /// Writes `%name = pp.param ...`.
 void declare(raw_ostream &out, StringRef value, StringRef name,
-             const Parameter &parameter) {
-  out << "  " << value << " = pp.param \"" << name
+             const Parameter &parameter, StringRef indent = "  ") {
+  out << indent << value << " = pp.param \"" << name
       << "\" {init = " << parameter.init
       << (parameter.decayed ? "" : ", no_decay")
       << (parameter.frozen ? ", frozen" : "");
@@ -244,16 +244,29 @@ private:
         << " : !x, !x\n  return %y : !x\n}\n\n";
   }
 
-  /// Writes "%to = call @name(%from, parameters of a layer)".
-  void writeCall(StringRef to, StringRef name, StringRef from, int64_t layer,
+  /// Writes "%to = func.call @name(%from, parameters)", in the repeat.
+  void writeCall(StringRef to, StringRef name, StringRef from,
                  ArrayRef<Parameter> parameters) {
-    out << "  " << to << " = call @" << name << "(" << from;
+    out << "    " << to << " = func.call @" << name << "(" << from;
     for (const Parameter &parameter : parameters)
-      out << ", " << parameter.value << layer;
-    out << ")\n      : (!x";
+      out << ", " << parameter.value;
+    out << ")\n        : (!x";
     for (const Parameter &parameter : parameters)
       out << ", " << parameter.type;
     out << ") -> !x\n";
+  }
+
+  /// Writes the blocks, which begin with the value `stream`.
+  void writeBlocks(StringRef stream) {
+    out << "\n  %h = pp.repeat " << model.layers << " iter (%x = " << stream
+        << ") -> (!x) {\n";
+    for (ArrayRef<Parameter> parameters : {attention, mlp})
+      for (const Parameter &parameter : parameters)
+        declare(out, parameter.value, "h.{i}." + parameter.name, parameter,
+                "    ");
+    writeCall("%a", "attention", "%x", attention);
+    writeCall("%y", "mlp", "%a", mlp);
+    out << "    pp.yield %y : !x\n  }\n\n";
   }
 
   void writeEntry() {
@@ -267,25 +280,12 @@ private:
             {"", "", "!wpe", normal(0.02), true, "", frozen});
     out << "  %e = pp.embedding %wte, %tokens : !wte, !ids\n"
            "  %ep = pp.add %e, %wpe : !x, !wpe\n";
-    std::string stream = dropout("%ep", "%ed");
-    for (int64_t layer = 0; layer < model.layers; ++layer) {
-      std::string n = std::to_string(layer);
-      out << "\n";
-      for (ArrayRef<Parameter> parameters : {attention, mlp})
-        for (const Parameter &parameter : parameters)
-          declare(out, parameter.value + n, "h." + n + "." + parameter.name,
-                  parameter);
-      writeCall("%a" + n, "attention", stream, layer, attention);
-      writeCall("%h" + n, "mlp", "%a" + n, layer, mlp);
-      stream = "%h" + n;
-    }
-    out << "\n";
+    writeBlocks(dropout("%ep", "%ed"));
     declare(out, "%lnf_w", "ln_f.weight",
             {"", "", "!c", "#pp.init<ones>", false, "", frozen});
     declare(out, "%lnf_b", "ln_f.bias",
             {"", "", "!c", "#pp.init<zeros>", false, "", frozen});
-    out << "  %last = pp.layer_norm " << stream
-        << ", %lnf_w, %lnf_b : !x, !c, !c\n";
+    out << "  %last = pp.layer_norm %h, %lnf_w, %lnf_b : !x, !c, !c\n";
     if (!model.tied)
       declare(out, "%head", "lm_head.weight",
               {"", "", "!wte", normal(0.02), true, "", frozen});

@@ -13,9 +13,11 @@ AttentionShape makeAttentionShape(Value q, Value v, bool isCausal,
                                   std::optional<APFloat> scale);
 
 /// Returns the work of matmuls whose depths add up to `depth`, each over all
-/// scores, and of operations on each score.
-FormWork makeAttentionWork(const AttentionShape &shape, double depth,
-                           double perScore, bool isGradient = false);
+/// scores that `window` (0: none) and causality do not hide, and of operations
+/// on each score.
+FormWork makeAttentionWork(const AttentionShape &shape, int64_t window,
+                           double depth, double perScore,
+                           bool isGradient = false);
 
 } // namespace mlir::pp
 

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "TensorBuilder.h"
-#include "ppopt/Dialect/PP/AttentionOps.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
 #include "ppopt/Dialect/PP/IndexOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
@@ -152,20 +151,4 @@ PP_DECOMPOSE(BceWithLogitsOp, Model) {
   Value t = b.castToStatistics(getTargets());
   Value soft = b.make<SoftplusOp>(b.make<NegOp>(x));
   return {b.meanAll(b.add(b.mul(b.sub(b.scalar(t, 1), t), x), soft))};
-}
-
-/// Attention has a kernel of its own.
-PP_DECOMPOSE(AttentionOp, Never) {
-  (void)builder;
-  return {getOut(), getLse()};
-}
-
-PP_DECOMPOSE(AttentionStepOp, Never) {
-  (void)builder;
-  return {getOut(), getKAfter(), getVAfter()};
-}
-
-PP_DECOMPOSE(AttentionGradOp, Never) {
-  (void)builder;
-  return {getDq(), getDk(), getDv()};
 }

@@ -1,7 +1,6 @@
 //===- GradientsMatmuls.cpp - Adjoints of reductions and composites -------===//
 
 #include "TensorBuilder.h"
-#include "ppopt/Dialect/PP/AttentionOps.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
 #include "ppopt/Dialect/PP/IndexOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
@@ -124,20 +123,5 @@ PP_ADJOINT(TokenLossOp) {
     operandGrads[0] =
         TokenLossGradOp::create(builder, getLoc(), getLogits(), getTargets(),
                                 resultGrads[0], getIgnoreIndexAttr());
-  return success();
-}
-
-PP_ADJOINT(AttentionOp) {
-  if (resultGrads[1])
-    return emitOpError("has no gradient for its second result, the log-sum-exp,"
-                       " and the loss depends on it; put a pp.detach after it "
-                       "if that is intended");
-  auto grad = AttentionGradOp::create(
-      builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(),
-      getQ(), getK(), getV(), getOut(), getLse(), resultGrads[0],
-      getCausalAttr(), getScaleAttr());
-  for (unsigned i = 0; i < 3; ++i)
-    if (needed[i])
-      operandGrads[i] = grad->getResult(i);
   return success();
 }

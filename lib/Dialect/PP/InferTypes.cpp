@@ -1,6 +1,5 @@
 //===- InferTypes.cpp - Result types of model ops -------------------------===//
 
-#include "ppopt/Dialect/PP/AttentionOps.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
 #include "ppopt/Dialect/PP/IndexOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
@@ -291,48 +290,6 @@ PP_INFER(EmbeddingOp) {
   SmallVector<int64_t> shape((*types)[1].getShape());
   shape.push_back(table.getDimSize(1));
   results.push_back(RankedTensorType::get(shape, table.getElementType()));
-  return success();
-}
-
-PP_INFER(AttentionOp) {
-  auto types = getTensors<AttentionOp>(loc, operands);
-  if (failed(types))
-    return failure();
-  RankedTensorType q = (*types)[0], k = (*types)[1], v = (*types)[2];
-  if (failed(requireSameElements<AttentionOp>(loc, q, k)) ||
-      failed(requireSameElements<AttentionOp>(loc, q, v)))
-    return failure();
-  for (RankedTensorType type : *types)
-    if (type.getRank() != 4)
-      return inferError<AttentionOp>(
-          loc, "operand of ", type,
-          " is not of four dimensions [batch, heads, tokens, width]");
-  if (q.getShape().take_front(2) != k.getShape().take_front(2) ||
-      q.getDimSize(3) != k.getDimSize(3))
-    return inferError<AttentionOp>(
-        loc, "q of ", q, " and k of ", k,
-        " differ in batch, heads or width (dimensions 0, 1, 3)");
-  if (k.getShape().take_front(3) != v.getShape().take_front(3))
-    return inferError<AttentionOp>(
-        loc, "k of ", k, " and v of ", v,
-        " differ in batch, heads or tokens (dimensions 0, 1, 2)");
-  if (collectProperties<AttentionOp>(properties, attributes).causal &&
-      q.getDimSize(2) != k.getDimSize(2))
-    return inferError<AttentionOp>(loc,
-                                   "causal needs as many queries as keys, "
-                                   "got q of ",
-                                   q, " and k of ", k);
-  SmallVector<int64_t> shape(q.getShape().take_front(3));
-  SmallVector<int64_t> scores(shape);
-  scores.push_back(k.getDimSize(2));
-  if (hasTooManyElements(scores))
-    return inferError<AttentionOp>(loc, "q of ", q, " and k of ", k,
-                                   " have more than ", kMostElements,
-                                   " scores");
-  Type statistics = getStatisticsType(q.getElementType());
-  auto lse = RankedTensorType::get(shape, statistics);
-  shape.push_back(v.getDimSize(3));
-  results.assign({RankedTensorType::get(shape, q.getElementType()), lse});
   return success();
 }
 

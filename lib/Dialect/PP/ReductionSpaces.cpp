@@ -1,7 +1,6 @@
 //===- ReductionSpaces.cpp - Reductions and composites as loop nests ------===//
 
 #include "SpaceBuilder.h"
-#include "ppopt/Dialect/PP/AttentionOps.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
 #include "ppopt/Dialect/PP/IndexOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
@@ -116,69 +115,6 @@ IterationSpace EmbeddingGradOp::getIterationSpace() {
   return builder.take();
 }
 PP_LINEAR(EmbeddingGradOp, 1)
-
-//===----------------------------------------------------------------------===//
-// Attention
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// The loops of attention: batch and heads are parallel, all others
-/// replicated.
-struct AttentionLoops {
-  AttentionLoops(SpaceBuilder &builder, Value q, Value v) {
-    ArrayRef<int64_t> query = getShape(q), value = getShape(v);
-    unsigned batch = builder.addLoop(query[0], LoopKind::Parallel);
-    unsigned heads = builder.addLoop(query[1], LoopKind::Parallel);
-    unsigned queries = builder.addLoop(query[2], LoopKind::Replicate);
-    unsigned width = builder.addLoop(query[3], LoopKind::Replicate);
-    unsigned keys = builder.addLoop(value[2], LoopKind::Replicate);
-    unsigned valueWidth = builder.addLoop(value[3], LoopKind::Replicate);
-    this->q = {batch, heads, queries, width};
-    k = {batch, heads, keys, width};
-    this->v = {batch, heads, keys, valueWidth};
-    out = {batch, heads, queries, valueWidth};
-    lse = {batch, heads, queries};
-  }
-  SmallVector<unsigned> q, k, v, out, lse;
-};
-
-} // namespace
-
-IterationSpace AttentionOp::getIterationSpace() {
-  SpaceBuilder builder;
-  AttentionLoops loops(builder, getQ(), getV());
-  for (ArrayRef<unsigned> operand : {loops.q, loops.k, loops.v})
-    builder.addOperand(operand);
-  builder.addResult(loops.out);
-  builder.addResult(loops.lse);
-  return builder.take();
-}
-
-/// Only this position's rows are written, whatever is read.
-IterationSpace AttentionStepOp::getIterationSpace() {
-  SpaceBuilder builder;
-  AttentionLoops loops(builder, getQ(), getVCache());
-  for (ArrayRef<unsigned> operand :
-       {loops.q, loops.q, loops.out, loops.k, loops.v})
-    builder.addOperand(operand);
-  builder.addUniformOperand(1);
-  for (ArrayRef<unsigned> result : {loops.out, loops.k, loops.v})
-    builder.addResult(result);
-  return builder.take();
-}
-
-IterationSpace AttentionGradOp::getIterationSpace() {
-  SpaceBuilder builder;
-  AttentionLoops loops(builder, getQ(), getV());
-  for (ArrayRef<unsigned> operand :
-       {loops.q, loops.k, loops.v, loops.out, loops.lse, loops.out})
-    builder.addOperand(operand);
-  for (ArrayRef<unsigned> result : {loops.q, loops.k, loops.v})
-    builder.addResult(result);
-  return builder.take();
-}
-PP_LINEAR(AttentionGradOp, 5)
 
 //===----------------------------------------------------------------------===//
 // Losses

@@ -21,11 +21,19 @@ LogicalResult AttentionOp::checkStepwise(ArrayRef<int64_t> timeDims) {
     return emitOpError(
         "can't be computed one position at a time: it is not causal, so "
         "each position sees later ones");
-  for (auto [i, dim] : llvm::enumerate(timeDims))
+  AttentionScores scores = getAttentionScores();
+  for (auto [name, operand] :
+       {std::pair("bias", scores.bias), std::pair("mask", scores.mask),
+        std::pair("segments", scores.segments)})
+    if (operand)
+      return emitOpError("can't be computed one position at a time: caches "
+                         "hold no ")
+             << name << " of earlier positions; leave it out for a model that "
+             << "generates (window and slopes may stay)";
+  for (auto [i, dim] : llvm::enumerate(timeDims.take_front(3)))
     if (dim != kAttentionTime)
       return emitOpError("can't be computed one position at a time: the "
-                         "sequence is not "
-                         "dimension ")
+                         "sequence is not dimension ")
              << kAttentionTime << " of operand " << i;
   return success();
 }
@@ -47,9 +55,9 @@ SmallVector<Value> AttentionOp::buildStep(OpBuilder &builder,
       getScale() ? getScale()->convertToDouble()
                  : 1 / std::sqrt(static_cast<double>(getShape(getQ()).back()));
   auto step = AttentionStepOp::create(
-      builder, getLoc(), operands[2].getType(), caches[0].getType(),
-      caches[1].getType(), operands[0], operands[1], operands[2], caches[0],
-      caches[1], position, builder.getF64FloatAttr(scale));
+      builder, getLoc(), operands[0], operands[1], operands[2], caches[0],
+      caches[1], position, getSlopes() ? operands[3] : Value(), getWindowAttr(),
+      getSoftCapAttr(), builder.getF64FloatAttr(scale));
   newCaches.assign({step.getKAfter(), step.getVAfter()});
   return {step.getOut(), Value()};
 }

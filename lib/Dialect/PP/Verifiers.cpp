@@ -1,6 +1,5 @@
 //===- Verifiers.cpp - Verifiers of model ops -----------------------------===//
 
-#include "ppopt/Dialect/PP/AttentionOps.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
 #include "ppopt/Dialect/PP/IndexOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
@@ -333,41 +332,6 @@ static LogicalResult verifyForward(Operation *op, ValueRange operands,
       return op->emitOpError("operand of ")
              << result.getType() << " must be of " << type << ", as the result "
              << "of " << ForwardOp::getOperationName() << " is";
-  return success();
-}
-
-LogicalResult AttentionGradOp::verify() {
-  AttentionOp::Properties properties;
-  properties.causal = getCausalAttr();
-  return verifyForward<AttentionOp>(*this, {getQ(), getK(), getV()}, properties,
-                                    {getOut(), getLse()});
-}
-
-LogicalResult AttentionStepOp::verify() {
-  ArrayRef<int64_t> q = getShape(getQ()), v = getShape(getV());
-  ArrayRef<int64_t> kCache = getShape(getKCache()),
-                    vCache = getShape(getVCache());
-  for (ArrayRef<int64_t> shape : {q, v, kCache, vCache})
-    if (shape.size() != 4)
-      return emitOpError("has an operand that is not of four dimensions "
-                         "[batch, heads, positions, width]");
-  auto isRowOf = [](ArrayRef<int64_t> row, ArrayRef<int64_t> cache) {
-    return row[0] == cache[0] && row[1] == cache[1] && row[2] == 1 &&
-           row[3] == cache[3];
-  };
-  if (!isRowOf(q, kCache) || !isRowOf(v, vCache) ||
-      q.take_front(2) != v.take_front(2) || kCache[2] != vCache[2])
-    return emitOpError("takes q and k of ")
-           << getQ().getType() << " and v of " << getV().getType()
-           << ", which are no rows of caches of " << getKCache().getType()
-           << " and " << getVCache().getType();
-  for (Value operand : {getV(), getKCache(), getVCache()})
-    if (getElementTypeOrSelf(operand) != getElementTypeOrSelf(getQ()))
-      return emitOpError("has operands of different element types");
-  if (getAt().getType().getNumElements() != 1 ||
-      !getAt().getType().getElementType().isInteger(64))
-    return emitOpError("takes the position as one i64, got ")
-           << getAt().getType();
   return success();
 }
 

@@ -27,10 +27,6 @@ namespace {
 
 constexpr llvm::StringLiteral kStream = "stream";
 
-/// The limit on ops after inlining: functions that call each other twice double
-/// the model at each level. GPT-2 124M has 435 ops.
-constexpr int64_t kMostOps = 100000;
-
 /// 64-bit FNV-1a of a path and what follows it, as in docs/random-numbers.md.
 uint64_t extendPath(uint64_t hash, StringRef text) {
   for (unsigned char c : text)
@@ -135,6 +131,9 @@ private:
              << "with its calls inlined the model has more than " << kMostOps
              << " ops; see which functions call others more often than they "
                 "need to";
+    if (isa<RepeatOp>(op))
+      return op.emitOpError("is to be written out before calls are inlined; "
+                            "run pp-unroll-repeats first");
     if (auto on = dyn_cast<OnOp>(op)) {
       auto clone =
           OnOp::create(builder, loc, on.getResultTypes(), on.getPlace());

@@ -128,6 +128,9 @@ static LogicalResult verifyTypes(Location loc, TypeRange types) {
 /// Checks a block of a function, or of a mark in it.
 static LogicalResult verifyBlock(Block &block) {
   for (Operation &op : block) {
+    if (isa<RepeatOp>(op))
+      return op.emitOpError("is to be written out before a model is checked; "
+                            "run pp-unroll-repeats first");
     if (!isa<func::ReturnOp, func::CallOp, OnOp, YieldOp>(op) &&
         !isa<IterationSpaceOpInterface>(op))
       return op.emitError("'")

@@ -650,4 +650,23 @@ def PP_RotaryOp : PP_ModelOp<"rotary", [PP_Space, PP_Decompose, AllTypesMatch<["
   let hasVerifier = 1;
 }
 
+def PP_RotateOp : PP_ModelOp<"rotate", [PP_LinearSpace, PP_Element, PP_Adjoint, AllTypesMatch<["x", "result"]>, AllTypesMatch<["cos", "sin"]>]> {
+  let summary = "pairs of neighbours, rotated";
+  let opDocGroup = PP_InternalOps;
+  let description = [{
+    The pair (a, b) of x, at 2i and 2i + 1 along `dim`, becomes (a cos - b sin, b cos + a sin); with `inverse` it is rotated back. The cosines and sines,
+    in the type of statistics, broadcast to x. `pp.rotary` is replaced by it.
+
+    Example:
+
+    ```mlir
+    %y = pp.rotate %x, %cos, %sin {dim = 2 : i64} : tensor<4x6x2x8xf32>, tensor<6x1x8xf32>
+    ```
+  }];
+  let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$cos, PP_FloatTensor:$sin, PP_I64Attr:$dim, UnitAttr:$inverse);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$x `,` $cos `,` $sin attr-dict `:` type($x) `,` type($cos)";
+  let hasVerifier = 1;
+}
+
 #endif // PPOPT_DIALECT_PP_MODEL_OPS

@@ -8,6 +8,11 @@
 
 namespace mlir::pp {
 
+/// The limit on ops of a model that is written out. Functions that call each
+/// other twice double it at each level, and repeats multiply. GPT-2 124M has
+/// 435 ops.
+inline constexpr int64_t kMostOps = 100000;
+
 /// Returns the one function that no other function calls. Emits an error if
 /// there is none or more than one.
 FailureOr<func::FuncOp> findEntry(ModuleOp module);

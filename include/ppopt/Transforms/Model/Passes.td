@@ -24,6 +24,29 @@ def VerifyModel : Pass<"pp-verify-model", "::mlir::ModuleOp"> {
   let options = [Option<"entry", "entry", "std::string", /*default=*/"\"\"", "the entry's name, if several functions are not called">];
 }
 
+def UnrollRepeats : Pass<"pp-unroll-repeats", "::mlir::ModuleOp"> {
+  let summary = "Writes out the iterations of each pp.repeat";
+  let description = [{
+    The first pass of all. Afterwards there is no `pp.repeat`, and the model is the one in which the
+    copies of its body are written one after the other. In strings of attributes, such as names of
+    parameters, `{i}` is the number of the iteration; a `pp.each` is a constant. The location of a
+    copy has the iteration, which errors name.
+
+    ```mlir
+    %y = pp.repeat 2 iter (%h = %x) -> (tensor<4x8xf32>) {                              // before
+      %w = pp.param "h.{i}.w" {init = #pp.init<zeros>} : tensor<8x8xf32>
+      %m = pp.matmul %h, %w : tensor<4x8xf32>, tensor<8x8xf32>
+      pp.yield %m : tensor<4x8xf32>
+    }
+
+    %w = pp.param "h.0.w" {init = #pp.init<zeros>} : tensor<8x8xf32>                    // after
+    %m = pp.matmul %x, %w : tensor<4x8xf32>, tensor<8x8xf32>
+    %v = pp.param "h.1.w" {init = #pp.init<zeros>} : tensor<8x8xf32>
+    %y = pp.matmul %m, %v : tensor<4x8xf32>, tensor<8x8xf32>
+    ```
+  }];
+}
+
 def InlineCalls : Pass<"pp-inline-calls", "::mlir::ModuleOp"> {
   let summary = "Inlines the functions that the entry calls";
   let description = [{
