@@ -6,6 +6,7 @@
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/TaskOps.h"
 
+#include "ppopt/Analysis/Cost.h"
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
@@ -154,7 +155,7 @@ public:
   /// ops before it are known.
   bool mayBeLazy(Operation *op) {
     size_t count = 1;
-    bool isAllFromNothing = true, isAllAtHand = true;
+    bool isAllFromNothing = true, isAllAtHand = true, isSlow = false;
     for (Value operand : op->getOperands()) {
       Operation *def = skipReshapes(operand).getDefiningOp();
       bool isOperandLazy = lazy.contains(def);
@@ -162,8 +163,12 @@ public:
       count += isOperandLazy ? counts.lookup(def) : 0;
       isAllFromNothing &= fromNothing.contains(def);
       isAllAtHand &= !def || isOperandLazy;
+      isSlow |= isOperandLazy && slow.contains(def);
     }
+    isSlow |= isAllFromNothing && computesFunctions(op);
     bool isPulled = lazy.contains(op);
+    if (isSlow && !isPulled && isRepeated(op))
+      return false;
     bool isWanted = isView(op) || isWideningCast(op) ||
                     (isAllAtHand && isCheap(op, isAllFromNothing));
     bool isChosen = isPulled || (isWanted && count <= mostOps);
@@ -172,6 +177,8 @@ public:
     counts[op] = std::min(count, mostOps);
     if (isAllFromNothing)
       fromNothing.insert(op);
+    if (isSlow)
+      slow.insert(op);
     return true;
   }
 
@@ -182,10 +189,29 @@ private:
            isa<CastOp, IotaOp>(op);
   }
 
+  /// Returns whether an op computes a function such as a sine.
+  static bool computesFunctions(Operation *op) {
+    Work work = estimateWork(op);
+    return llvm::any_of(work.ofType, [](const ElementWork &ofType) {
+      return ofType.functions > 0;
+    });
+  }
+  /// Returns whether a reader would compute elements of the op again and again.
+  /// It computes a single one before its loops.
+  static bool isRepeated(Operation *op) {
+    int64_t elements = getNumElements(op->getResult(0));
+    return elements > 1 && llvm::any_of(op->getUsers(), [&](Operation *user) {
+             return llvm::any_of(user->getResults(), [&](Value result) {
+               return getNumElements(result) > elements;
+             });
+           });
+  }
+
   const DenseSet<Operation *> &lazy;
   size_t mostOps;
   DenseMap<Operation *, size_t> counts;
   DenseSet<Operation *> fromNothing; ///< from constants and indices alone
+  DenseSet<Operation *> slow;        ///< functions of what is from nothing
 };
 
 } // namespace

@@ -16,12 +16,6 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-PP_DECOMPOSE(SiluOp, Model) {
-  TensorBuilder b(builder, getLoc());
-  Value x = b.castToStatistics(getX());
-  return {b.castLike(b.mul(x, b.make<SigmoidOp>(x)), getResult())};
-}
-
 /// Returns whether the elements of a mean have the type that it is computed in.
 static bool isOfStatistics(ReduceOp op) {
   Type type = getElementTypeOrSelf(op.getX());

@@ -15,6 +15,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/Hashing.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -235,7 +237,7 @@ PP_ELEMENT(EvaluationShareOp) {
 }
 
 //===----------------------------------------------------------------------===//
-// dropout: docs/random-numbers.md
+// dropout and random: docs/random-numbers.md
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -247,20 +249,38 @@ public:
   explicit Philox(ElementBuilder &b)
       : b(b), i32(b.builder.getI32Type()), i64(b.builder.getI64Type()) {}
 
-  /// Returns the word of element `position` (i64) at (seed, stream, step).
-  Value word(Value seed, int64_t stream, Value step, Value position) {
+  /// Computes the words of the group of element `position` (i64) at (seed,
+  /// stream, step).
+  void draw(Value seed, int64_t stream, Value step, Value position) {
     Value key = b.make<arith::XOrIOp>(seed, b.constantInt(i64, stream));
     Value group = b.make<arith::ShRUIOp>(position, b.constantInt(i64, 2));
-    std::array<Value, 4> counter = {low(group), high(group), low(step),
-                                    high(step)};
-    run(counter, {low(key), high(key)});
-    Value lane = b.make<arith::AndIOp>(low(position), b.constantInt(i32, 3));
-    Value word = counter[3];
+    words = {low(group), high(group), low(step), high(step)};
+    run(words, {low(key), high(key)});
+    lane = b.make<arith::AndIOp>(low(position), b.constantInt(i32, 3));
+  }
+
+  /// Returns the word of the element.
+  Value getWord() {
+    Value word = words[3];
     for (int i = 2; i >= 0; --i)
       word = b.select(b.make<arith::CmpIOp>(arith::CmpIPredicate::eq, lane,
                                             b.constantInt(i32, i)),
-                      counter[i], word);
+                      words[i], word);
     return word;
+  }
+
+  /// Returns a word of the two that the element shares with its neighbour.
+  Value getSharedWord(int i) {
+    return b.select(b.make<arith::CmpIOp>(arith::CmpIPredicate::ult, lane,
+                                          b.constantInt(i32, 2)),
+                    words[i], words[2 + i]);
+  }
+  /// Returns whether the element is the second of the two.
+  Value isSecond() {
+    return b.make<arith::CmpIOp>(
+        arith::CmpIPredicate::ne,
+        b.make<arith::AndIOp>(lane, b.constantInt(i32, 1)),
+        b.constantInt(i32, 0));
   }
 
 private:
@@ -294,23 +314,42 @@ private:
 
   ElementBuilder &b;
   Type i32, i64;
+  std::array<Value, 4> words;
+  Value lane; ///< the element's of its group
 };
 
 } // namespace
 
-/// Returns whether the element at `index` is dropped: u < p.
-static Value emitDrops(ElementBuilder &b, DropoutOp op, ValueRange index,
-                       const KeyReader &key) {
-  Type i32 = b.builder.getI32Type(), f32 = b.builder.getF32Type();
-  TileAttr tile = op.getTileAttr();
+/// Returns what the element at `index` of `shape` draws by its global index.
+static Philox draw(ElementBuilder &b, int64_t stream, TileAttr tile,
+                   ArrayRef<int64_t> shape, ValueRange index,
+                   const KeyReader &key) {
   SmallVector<Value> global;
   for (auto [dim, i] : llvm::enumerate(index))
     global.push_back(getGlobalIndex(b, i, dim, tile, key));
   Value position = b.make<arith::IndexCastOp>(
       b.builder.getI64Type(),
-      b.linearize(global, tile ? tile.getShape() : getShape(op.getX())));
-  Value word = Philox(b).word(key(KeyElement::Seed), *op.getStream(),
-                              key(KeyElement::Step), position);
+      b.linearize(global, tile ? tile.getShape() : shape));
+  Philox philox(b);
+  philox.draw(key(KeyElement::Seed), stream, key(KeyElement::Step), position);
+  return philox;
+}
+
+static LogicalResult requireStream(Operation *op,
+                                   std::optional<int64_t> stream) {
+  if (stream)
+    return success();
+  return op->emitOpError("has no stream when kernels are emitted; "
+                         "pp-inline-calls gives it one");
+}
+
+/// Returns whether the element at `index` is dropped: u < p.
+static Value emitDrops(ElementBuilder &b, DropoutOp op, ValueRange index,
+                       const KeyReader &key) {
+  Type i32 = b.builder.getI32Type(), f32 = b.builder.getF32Type();
+  Value word = draw(b, *op.getStream(), op.getTileAttr(), getShape(op.getX()),
+                    index, key)
+                   .getWord();
   // 24 bits: exact in f32, and not negative, so the signed conversion, which
   // vectorises, is valid.
   Value bits = b.make<arith::ShRUIOp>(word, b.constantInt(i32, 8));
@@ -319,12 +358,9 @@ static Value emitDrops(ElementBuilder &b, DropoutOp op, ValueRange index,
 }
 
 PP_ELEMENT(DropoutOp) {
-  if (failed(requireKey(*this, getKey())))
+  if (failed(requireKey(*this, getKey())) ||
+      failed(requireStream(*this, getStream())))
     return Value();
-  if (!getStream())
-    return emitOpError("has no stream when kernels are emitted; pp-inline-calls"
-                       " gives it one"),
-           Value();
   ElementBuilder b(builder, getLoc());
   KeyReader key(b, 1, read);
   Value x = read(0, index);
@@ -335,4 +371,67 @@ PP_ELEMENT(DropoutOp) {
       b.make<arith::CmpIOp>(arith::CmpIPredicate::ne, key(KeyElement::Training),
                             b.constantInt(b.builder.getI64Type(), 0));
   return b.select(isTraining, dropped, x);
+}
+
+std::pair<double, double> RandomOp::getNumbers() {
+  auto get = [](std::optional<APFloat> given, double other) {
+    return given ? given->convertToDouble() : other;
+  };
+  if (getDistribution() == Distribution::Uniform)
+    return {get(getLow(), 0), get(getHigh(), 1)};
+  return {get(getMean(), 0), get(getStd(), 1)};
+}
+
+namespace {
+
+/// Numbers of a type that words of random bits make: 24 bits of f32, which
+/// holds them exactly, and 32 of f64.
+struct WordFractions {
+  ElementBuilder &b;
+  Type type;
+
+  bool isWide() const { return type.isF64(); }
+  double getUnit() const { return isWide() ? 0x1p-32 : 0x1p-24; }
+
+  /// Returns (word + offset) * unit, where the word has as many bits as the
+  /// type takes.
+  Value get(Value word, int64_t offset) {
+    Type i64 = b.builder.getI64Type(), i32 = b.builder.getI32Type();
+    // Not negative in the signed type, whose conversion vectorises.
+    Value bits = isWide() ? b.make<arith::ExtUIOp>(i64, word)
+                          : b.make<arith::ShRUIOp>(word, b.constantInt(i32, 8));
+    if (offset != 0)
+      bits = b.make<arith::AddIOp>(bits, b.constantInt(bits.getType(), offset));
+    return b.scale(b.make<arith::SIToFPOp>(type, bits), getUnit());
+  }
+};
+
+} // namespace
+
+/// The sine of a quarter turn more is the cosine.
+static Value emitNormal(ElementBuilder &b, Philox &drawn, Type type) {
+  WordFractions fractions{b, type};
+  Value radius = b.makeFloat<math::SqrtOp>(b.scale(
+      b.makeFloat<math::LogOp>(fractions.get(drawn.getSharedWord(0), 1)), -2));
+  Type i32 = b.builder.getI32Type();
+  Value turn = drawn.getSharedWord(1);
+  Value turned = b.make<arith::AddIOp>(turn, b.constantInt(i32, 1 << 30));
+  Value angle = b.scale(
+      fractions.get(b.select(drawn.isSecond(), turn, turned), 0), 2 * M_PI);
+  return b.mul(radius, b.makeFloat<math::SinOp>(angle));
+}
+
+PP_ELEMENT(RandomOp) {
+  if (failed(requireKey(*this, getKey())) ||
+      failed(requireStream(*this, getStream())))
+    return Value();
+  ElementBuilder b(builder, getLoc());
+  Philox drawn = draw(b, *getStream(), getTileAttr(), getShape(getResult()),
+                      index, KeyReader(b, 0, read));
+  Type type = getComputeType(getResult());
+  auto [first, second] = getNumbers();
+  bool isUniform = getDistribution() == Distribution::Uniform;
+  Value number = isUniform ? WordFractions{b, type}.get(drawn.getWord(), 0)
+                           : emitNormal(b, drawn, type);
+  return b.shift(b.scale(number, isUniform ? second - first : second), first);
 }

@@ -77,6 +77,7 @@ PP_UNARY_ADJOINT(CeilOp, Value())
 PP_UNARY_ADJOINT(RoundOp, Value())
 PP_UNARY_ADJOINT(SqrtOp, b.div(b.scale(dy, 0.5), y))
 PP_UNARY_ADJOINT(RsqrtOp, b.mul(b.scale(dy, -0.5), b.mul(y, b.mul(y, y))))
+PP_UNARY_ADJOINT(AtanOp, b.div(dy, b.add(b.mul(x, x), b.scalar(x, 1))))
 PP_UNARY_ADJOINT(TanhOp, b.mul(dy, oneMinus(b, b.mul(y, y))))
 PP_UNARY_ADJOINT(ErfOp, b.mul(b.scale(dy, 2 * llvm::numbers::inv_sqrtpi),
                               b.exp(b.make<NegOp>(b.mul(x, x)))))

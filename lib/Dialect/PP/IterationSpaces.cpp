@@ -74,6 +74,7 @@ PP_ELEMENTWISE(CeilOp)
 PP_ELEMENTWISE(RoundOp)
 PP_ELEMENTWISE(SqrtOp)
 PP_ELEMENTWISE(RsqrtOp)
+PP_ELEMENTWISE(AtanOp)
 PP_ELEMENTWISE(TanhOp)
 PP_ELEMENTWISE(ErfOp)
 PP_ELEMENTWISE(SigmoidOp)
@@ -82,6 +83,11 @@ PP_ELEMENTWISE(ReluOp)
 PP_ELEMENTWISE(PowOp)
 PP_ELEMENTWISE(ClampOp)
 PP_ELEMENTWISE(SiluOp)
+PP_ELEMENTWISE(MishOp)
+PP_ELEMENTWISE(HardsigmoidOp)
+PP_ELEMENTWISE(HardswishOp)
+PP_ELEMENTWISE(LeakyReluOp)
+PP_ELEMENTWISE(EluOp)
 PP_ELEMENTWISE(GeluOp)
 PP_ELEMENTWISE(GeluGradOp)
 PP_ELEMENTWISE(AddOp)
@@ -151,6 +157,11 @@ IterationSpace DropoutOp::getIterationSpace() {
   return elementwiseSpace(getOperation(), LoopKind::Parallel, getKey());
 }
 PP_LINEAR(DropoutOp, 0)
+
+IterationSpace RandomOp::getIterationSpace() {
+  return elementwiseSpace(getOperation(), LoopKind::Parallel, getKey());
+}
+bool RandomOp::isLinearIn(ArrayRef<unsigned>) { return false; }
 
 IterationSpace MaskRowsOp::getIterationSpace() {
   return elementwiseSpace(getOperation(), LoopKind::Parallel, getKey());

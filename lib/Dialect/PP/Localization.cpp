@@ -65,6 +65,13 @@ void DropoutOp::localize(const Localization &localization) {
 }
 bool DropoutOp::needsRandomKey() { return true; }
 
+void RandomOp::localize(const Localization &localization) {
+  setTileAttr(makeTile(getContext(), localization,
+                       localization.space.results[0],
+                       localization.resultShapes[0]));
+}
+bool RandomOp::needsRandomKey() { return true; }
+
 /// Cuts of other dimensions leave the elements as they are.
 void IotaOp::localize(const Localization &localization) {
   setTileAttr(makeTileAlong(getContext(), getDim(), localization,

@@ -150,6 +150,42 @@ LogicalResult DropoutOp::verify() {
   return verifyKeyAndTile(*this, getKey(), getTileAttr(), getType());
 }
 
+LogicalResult LeakyReluOp::verify() {
+  if (getSlope().isFinite())
+    return success();
+  return emitOpError("slope is ")
+         << getSlope().convertToDouble() << ", but must be finite";
+}
+
+LogicalResult EluOp::verify() {
+  if (getAlpha().isFinite())
+    return success();
+  return emitOpError("alpha is ")
+         << getAlpha().convertToDouble() << ", but must be finite";
+}
+
+LogicalResult RandomOp::verify() {
+  bool isUniform = getDistribution() == Distribution::Uniform;
+  for (auto [name, value, isRead] : {std::tuple("low", getLow(), isUniform),
+                                     std::tuple("high", getHigh(), isUniform),
+                                     std::tuple("mean", getMean(), !isUniform),
+                                     std::tuple("std", getStd(), !isUniform)}) {
+    if (value && !isRead)
+      return emitOpError("is ") << stringifyDistribution(getDistribution())
+                                << ", which has no " << name;
+    if (value && !value->isFinite())
+      return emitOpError(name)
+             << " is " << value->convertToDouble() << ", but must be finite";
+  }
+  auto [first, second] = getNumbers();
+  if (isUniform && !(first < second))
+    return emitOpError("is uniform from ")
+           << first << " to " << second << ", but low must be below high";
+  if (!isUniform && second < 0)
+    return emitOpError("std is ") << second << ", but must be at least 0";
+  return verifyKeyAndTile(*this, getKey(), getTileAttr(), getType());
+}
+
 LogicalResult MaskRowsOp::verify() {
   int64_t dim = getDim(), rows = getRows(), period = getPeriod();
   if (dim < 0 || dim >= getType().getRank())

@@ -89,7 +89,8 @@ def PP_RandomOp : PP_ModelOp<"random", [PP_TiledSpace, PP_Element]> {
   let summary = "random numbers";
   let description = [{
     `uniform`: from `low` (0 by default) up to and without `high` (1). `normal`: of `mean` (0) and standard deviation `std` (1). Drawn by seed, step,
-    `stream` and global index, as those of `pp.dropout` are; in evaluation too, with the step that it is made at. It has no gradient.
+    `stream` and global index, as those of `pp.dropout` are; in evaluation too, at whose step each batch draws the same. It has no gradient. Rounding may
+    give `high` itself.
 
     Example:
 
@@ -103,6 +104,10 @@ def PP_RandomOp : PP_ModelOp<"random", [PP_TiledSpace, PP_Element]> {
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$distribution (`key` $key^ `:` type($key))? attr-dict `->` type($result)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Returns low and high, or mean and standard deviation.
+    std::pair<double, double> getNumbers();
+  }];
 }
 
 //===----------------------------------------------------------------------===//
