@@ -64,6 +64,15 @@ std::string describeDifference(const StoredTensor &stored,
       looksTransposed ? ": the file's is transposed" : "");
 }
 
+/// The same for a part of a stack, which should have `shape`.
+std::string describePart(const StoredTensor &part, const Parameter &parameter,
+                         const std::vector<int64_t> &shape) {
+  return fmt::format(
+      "{} for a part of {} (file {}, model {})", part.name, parameter.name,
+      describeTensor(part.dtype, part.shape),
+      describeTensor(safetensorsDtype(spell(parameter.type)), shape));
+}
+
 /// Returns whether the shapes differ in that the first has fewer rows.
 bool hasFewerRows(const std::vector<int64_t> &shape,
                   const std::vector<int64_t> &than) {
@@ -210,6 +219,30 @@ void InitialParameters::take(size_t parameter, size_t source,
   }
 }
 
+/// A path has all parts of a stack or none.
+void InitialParameters::takeStack(size_t parameter, size_t source,
+                                  const std::vector<std::string> &parts) {
+  Taken taken;
+  std::vector<std::string> missing;
+  for (const std::string &name : parts) {
+    taken.parts.push_back(sources_[source].find(name));
+    if (!taken.parts.back())
+      missing.push_back(name);
+  }
+  if (missing.size() == parts.size())
+    return;
+  if (!missing.empty())
+    throw Error("{}: {} has only some tensors of the parameter '{}': it lacks "
+                "{}",
+                given_, sources_[source].path,
+                program_.parameters[parameter].name, listNames(missing));
+  sources_[source].used.insert(parts.begin(), parts.end());
+  ++sources_[source].parameters;
+  taken.stored = taken.parts.front();
+  taken.source = source;
+  taken_[parameter] = std::move(taken);
+}
+
 void InitialParameters::takeOwn() {
   for (size_t i = 0; i < taken_.size(); ++i) {
     const Parameter &parameter = program_.parameters[i];
@@ -236,11 +269,19 @@ void InitialParameters::takeByMap(const ParameterMap &map) {
       if (tensors[i].name.empty())
         continue; // has no entry in the map
       wanted_[i] = names.inFiles(tensors[i].name);
-      if (!taken.insert(wanted_[i]).second)
-        throw Error("{}: the tensor '{}' is taken twice: once without the "
-                    "optional prefix",
-                    given_, wanted_[i]);
-      take(i, source, {wanted_[i]}, tensors[i].transposed);
+      std::vector<std::string> parts;
+      for (const std::string &part : tensors[i].parts)
+        parts.push_back(names.inFiles(part));
+      for (const std::string &name :
+           parts.empty() ? std::vector{wanted_[i]} : parts)
+        if (!taken.insert(name).second)
+          throw Error("{}: the tensor '{}' is taken twice: once without the "
+                      "optional prefix",
+                      given_, name);
+      if (parts.empty())
+        take(i, source, {wanted_[i]}, tensors[i].transposed);
+      else
+        takeStack(i, source, parts);
     }
     for (const auto &[copy, original] : map.tied()) {
       std::string name = names.inFiles(copy);
@@ -279,7 +320,7 @@ void InitialParameters::checkResized() const {
 
 int64_t InitialParameters::rowsDrawn(size_t parameter) const {
   const Taken &taken = taken_[parameter];
-  if (!taken.stored)
+  if (!taken.stored || !taken.parts.empty())
     return 0;
   std::vector<int64_t> shape = program_.parameters[parameter].globalShape(),
                        stored = taken.transposed ? swapped(taken.stored->shape)
@@ -292,7 +333,7 @@ InitialParameters::describeDifferences(const ParameterMap *map) const {
   std::vector<std::string> missing, extras, types, shapes, growing;
   for (size_t i = 0; i < taken_.size(); ++i) {
     const Parameter &parameter = program_.parameters[i];
-    const auto &[stored, source, transposed, copies] = taken_[i];
+    const auto &[stored, source, transposed, copies, parts] = taken_[i];
     if (!stored) {
       if (!from_.drawsMissing)
         missing.push_back(!map || wanted_[i].empty()
@@ -301,6 +342,17 @@ InitialParameters::describeDifferences(const ParameterMap *map) const {
       continue;
     }
     std::string dtype = safetensorsDtype(spell(parameter.type));
+    if (!parts.empty()) {
+      std::vector<int64_t> shape = parameter.globalShape();
+      shape.erase(shape.begin());
+      for (const StoredTensor *part : parts)
+        if (part->shape != shape)
+          shapes.push_back(describePart(*part, parameter, shape));
+        else if (part->dtype != dtype &&
+                 !isConvertible(part->dtype, parameter.type))
+          types.push_back(describePart(*part, parameter, shape));
+      continue;
+    }
     bool mayGrow = rowsDrawn(i) > 0;
     bool grows = mayGrow && std::count(from_.resized.begin(),
                                        from_.resized.end(), parameter.name) > 0;
@@ -381,6 +433,10 @@ void InitialParameters::load(
     const Taken &taken = taken_[buffer.index];
     if (!taken.stored)
       continue;
+    if (!taken.parts.empty()) {
+      loadStack(device, stream, buffer, taken);
+      continue;
+    }
     const StoredTensor &stored = *taken.stored;
     runtime::ElementType type = program_.parameters[buffer.index].type;
     int64_t size = byteSize(type);
@@ -389,7 +445,8 @@ void InitialParameters::load(
         buffer.elements.within(0, schema::elementCount(stored.shape));
     auto *from = reinterpret_cast<const char *>(stored.data);
     if (stored.dtype != safetensorsDtype(spell(type)))
-      convert(device, stream, buffer.data, elements, taken, type);
+      convert(device, stream, buffer.data, elements, stored, taken.transposed,
+              type);
     else if (taken.transposed)
       device::writeTransposed(device, stream, buffer.data, elements, from,
                               {stored.shape[0], stored.shape[1], size});
@@ -400,23 +457,48 @@ void InitialParameters::load(
   device.synchronize(stream);
 }
 
+/// Of each part the elements that the buffer has of it.
+void InitialParameters::loadStack(device::Device &device, device::Stream stream,
+                                  const ParameterBuffer &buffer,
+                                  const Taken &taken) const {
+  runtime::ElementType type = program_.parameters[buffer.index].type;
+  const int64_t size = byteSize(type);
+  int64_t first = 0;
+  for (const StoredTensor *part : taken.parts) {
+    int64_t count = schema::elementCount(part->shape);
+    geometry::TilePart elements = buffer.elements.within(first, first + count);
+    device::DevicePointer to =
+        buffer.data + (elements.begin - buffer.elements.begin) * size;
+    if (part->dtype != safetensorsDtype(spell(type)))
+      convert(device, stream, to, elements, *part, /*transposed=*/false, type,
+              first);
+    else
+      device::copyRunsIn(device, stream, to, elements.inBytes(size),
+                         reinterpret_cast<const char *>(part->data),
+                         first * size);
+    first += count;
+  }
+}
+
+/// The tensor begins with the element `first` of the parameter.
 void InitialParameters::convert(device::Device &device, device::Stream stream,
                                 device::DevicePointer to,
                                 const geometry::TilePart &elements,
-                                const Taken &taken,
-                                runtime::ElementType type) const {
+                                const StoredTensor &stored, bool transposed,
+                                runtime::ElementType type,
+                                int64_t first) const {
   constexpr int64_t atOnce = 8192;
-  const StoredTensor &stored = *taken.stored;
   auto *from = reinterpret_cast<const char *>(stored.data);
   const auto storedSize = int64_t(safetensorsElementSize(stored.dtype));
   const int64_t size = byteSize(type);
   std::vector<char> gathered(atOnce * storedSize);
   auto gather = [&](const geometry::TilePart &some) {
-    if (taken.transposed)
+    if (transposed)
       device::copyTransposed(gathered.data(), some, from,
                              {stored.shape[0], stored.shape[1], storedSize});
     else
-      device::gatherRuns(gathered.data(), some.inBytes(storedSize), from);
+      device::gatherRuns(gathered.data(), some.inBytes(storedSize), from,
+                         first * storedSize);
   };
   auto make = [&](char *data, int64_t at, int64_t bytes) {
     for (int64_t done = 0, count = bytes / size; done < count; done += atOnce) {

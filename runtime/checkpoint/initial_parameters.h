@@ -81,6 +81,8 @@ private:
     size_t source = 0;
     bool transposed = false;
     std::vector<const StoredTensor *> copies = {}; ///< must be equal
+    /// Of a stack, in order; `stored` is the first of them. Else empty.
+    std::vector<const StoredTensor *> parts = {};
   };
 
   InitialParameters(const runtime::Program &program, const StartingPoint &from,
@@ -91,13 +93,19 @@ private:
   void takeByMap(const ParameterMap &map);
   void take(size_t parameter, size_t source,
             const std::vector<std::string> &names, bool transposed);
+  void takeStack(size_t parameter, size_t source,
+                 const std::vector<std::string> &parts);
+  void loadStack(device::Device &device, device::Stream stream,
+                 const runtime::ParameterBuffer &buffer,
+                 const Taken &taken) const;
   void checkResized() const;
   std::string describeDifferences(const ParameterMap *map) const;
   void checkCopies() const;
   void checkBuffers(const std::vector<TensorToStore> &buffers) const;
   void convert(device::Device &device, device::Stream stream,
                device::DevicePointer to, const geometry::TilePart &elements,
-               const Taken &taken, runtime::ElementType type) const;
+               const StoredTensor &stored, bool transposed,
+               runtime::ElementType type, int64_t first = 0) const;
   /// Returns the rows that a parameter has more than its tensor.
   int64_t rowsDrawn(size_t parameter) const;
 

@@ -52,6 +52,7 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
     bool transposed;
     std::optional<AddedProduct> plus;
     runtime::ElementType type;
+    int64_t first = 0; ///< element of the copy that the tensor begins with
   };
   std::vector<Exported> exported;
   for (size_t i = 0; i < program.parameters.size(); ++i) {
@@ -69,11 +70,19 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
     if (one.transposed)
       one.matrix = {shape[0], shape[1], byteSize(type)};
     std::vector<std::string> names = inFile[i].aliases;
-    names.push_back(inFile[i].name);
+    const std::vector<std::string> &parts = inFile[i].parts;
+    if (parts.empty()) {
+      names.push_back(inFile[i].name);
+    } else {
+      names = parts;
+      one.matrix.columns /= int64_t(parts.size());
+    }
     for (const std::string &name : names) {
       tensors.push_back({name, safetensorsDtype(spell(type)),
                          shapeInFile(parameter, inFile[i])});
       exported.push_back(one);
+      if (!parts.empty())
+        one.first += one.matrix.columns;
     }
   }
   tensors.insert(tensors.end(), buffers.begin(), buffers.end());
@@ -83,9 +92,9 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
         write(tensors[index].data, bytesOf(tensors[index]));
       return;
     }
-    const auto &[copy, matrix, transposed, plus, type] = exported[index];
+    const auto &[copy, matrix, transposed, plus, type, first] = exported[index];
     if (!plus)
-      return passToRank0(rank, copy, matrix, transposed, write);
+      return passToRank0(rank, copy, matrix, transposed, write, first);
     ProductToAdd product(rank, *plus);
     passToRank0(rank, copy, matrix, transposed,
                 product.addTo(tensors[index].name, type, transposed, write));

@@ -62,6 +62,22 @@ std::vector<NamePattern> patternsOf(const std::string &where,
   return patterns;
 }
 
+/// Returns the placeholder that the names of a stack's parts have, and its own
+/// name lacks.
+std::string partOf(const std::string &where, const NamePattern &stack,
+                   const NamePattern &parts) {
+  std::set<std::string> more = parts.placeholders();
+  for (const std::string &placeholder : stack.placeholders())
+    if (more.erase(placeholder) == 0)
+      throw Error("{}: the stack '{}' lacks {{{}}}", where, parts.text(),
+                  placeholder);
+  if (more.size() != 1)
+    throw Error("{}: the stack '{}' needs one more placeholder than the "
+                "parameter, that of its parts",
+                where, parts.text());
+  return *more.begin();
+}
+
 const json &objectOf(const std::string &where, const json &value) {
   if (!value.is_object())
     throw Error("{}: is not an object", where);
@@ -83,6 +99,8 @@ std::vector<int64_t> shapeInFile(const Parameter &parameter,
   std::vector<int64_t> shape = parameter.globalShape();
   if (tensor.transposed)
     std::reverse(shape.begin(), shape.end());
+  if (!tensor.parts.empty())
+    shape.erase(shape.begin());
   return shape;
 }
 
@@ -139,8 +157,12 @@ ParameterMap::Entry ParameterMap::readEntry(const std::string &where,
   const json *tensor = &value;
   bool transposed = false;
   std::optional<Plus> plus;
-  if (value.is_object()) {
-    checkKeys(where, value, {"tensor", "transpose", "plus"});
+  bool isStack = value.is_object() && value.contains("stack");
+  if (isStack) {
+    checkKeys(where, value, {"stack"});
+    tensor = &value["stack"];
+  } else if (value.is_object()) {
+    checkKeys(where, value, {"tensor", "stack", "transpose", "plus"});
     if (!value.contains("tensor"))
       throw Error("{}: has no \"tensor\"", where);
     tensor = &value["tensor"];
@@ -170,7 +192,10 @@ ParameterMap::Entry ParameterMap::readEntry(const std::string &where,
       throw Error("{}: the {} '{}' has other placeholders", where, what,
                   other.text());
   };
-  check(entry.tensor, "tensor");
+  if (isStack)
+    entry.part = partOf(where, entry.parameter, entry.tensor);
+  else
+    check(entry.tensor, "tensor");
   if (entry.plus) {
     check(entry.plus->left, "parameter");
     check(entry.plus->right, "parameter");
@@ -214,6 +239,24 @@ ParameterMap::productOf(const Program &program, size_t parameter,
     throw Error("{}: '{}' x '{}' has not the shape of '{}'", path_, names[0],
                 names[1], sum.name);
   return AddedProduct{*found[0], *found[1], entry.plus->scale};
+}
+
+/// Returns the tensors of a parameter that is a stack of them.
+ParameterTensor ParameterMap::stackOf(const Parameter &parameter,
+                                      const Entry &entry,
+                                      NamePattern::Numbers numbers) const {
+  if (parameter.shape.empty())
+    throw Error("{}: the parameter '{}' has no dimensions, and cannot be a "
+                "stack",
+                path_, parameter.name);
+  ParameterTensor tensor;
+  numbers[entry.part] = "{" + entry.part + "}";
+  tensor.name = entry.tensor.fill(numbers);
+  for (int64_t part = 0; part < parameter.globalShape()[0]; ++part) {
+    numbers[entry.part] = std::to_string(part);
+    tensor.parts.push_back(entry.tensor.fill(numbers));
+  }
+  return tensor;
 }
 
 bool ParameterMap::usesPrefix() const {
@@ -278,16 +321,24 @@ ParameterMap::tensorsOf(const Program &program, bool mayLackEntries) const {
       tensors.emplace_back();
       continue;
     }
-    ParameterTensor tensor{entry->tensor.fill(numbers), entry->transposed,
-                           /*aliases=*/{}, products[i]};
-    auto [taker, isNew] = takers.emplace(tensor.name, parameter.name);
-    if (!isNew)
-      throw Error("{}: the tensor '{}' is taken twice, as the parameters '{}' "
-                  "and '{}'",
-                  path_, tensor.name, taker->second, parameter.name);
-    if (ignores(tensor.name))
-      throw Error("{}: the tensor '{}' is ignored, and is the parameter '{}'",
-                  path_, tensor.name, parameter.name);
+    ParameterTensor tensor =
+        entry->part.empty()
+            ? ParameterTensor{entry->tensor.fill(numbers), entry->transposed,
+                              /*aliases=*/{}, products[i]}
+            : stackOf(parameter, *entry, numbers);
+    std::vector<std::string> names = tensor.parts;
+    if (names.empty())
+      names.push_back(tensor.name);
+    for (const std::string &name : names) {
+      auto [taker, isNew] = takers.emplace(name, parameter.name);
+      if (!isNew)
+        throw Error("{}: the tensor '{}' is taken twice, as the parameters "
+                    "'{}' and '{}'",
+                    path_, name, taker->second, parameter.name);
+      if (ignores(name))
+        throw Error("{}: the tensor '{}' is ignored, and is the parameter '{}'",
+                    path_, name, parameter.name);
+    }
     if (tensor.transposed && parameter.shape.size() != 2)
       throw Error("{}: the parameter '{}' has {} dimensions, and only matrices "
                   "can be transposed",

@@ -30,18 +30,24 @@ struct AddedProduct {
 
 /// The tensor of a file that stores a parameter.
 struct ParameterTensor {
-  std::string name;        ///< empty: the file does not have the parameter
+  /// Empty: the file does not have the parameter. Of a stack, the pattern of
+  /// the names of its parts.
+  std::string name;
   bool transposed = false; ///< the file stores a matrix [a, b] as [b, a]
   std::vector<std::string> aliases = {}; ///< more names, each with a copy
   /// An export adds it; what is read is the parameter as it is.
   std::optional<AddedProduct> plus = {};
+  /// Tensors without the first dimension of the parameter, which is the stack
+  /// of them; empty: one tensor is the parameter.
+  std::vector<std::string> parts = {};
 };
 
 /// Returns the parameters of `program` under their own names and their aliases,
 /// not transposed.
 std::vector<ParameterTensor> ownTensors(const runtime::Program &program);
 
-/// Returns the shape of a parameter's tensor in the file.
+/// Returns the shape of a parameter's tensor in the file, or of each part of a
+/// stack.
 std::vector<int64_t> shapeInFile(const runtime::Parameter &parameter,
                                  const ParameterTensor &tensor);
 
@@ -82,6 +88,8 @@ private:
     NamePattern parameter, tensor;
     bool transposed = false;
     std::optional<Plus> plus = {};
+    /// The placeholder that counts the parts of a stack; empty: is none.
+    std::string part = {};
   };
   struct Match {
     const Entry *entry = nullptr; ///< null: none matches
@@ -90,6 +98,9 @@ private:
 
   Entry readEntry(const std::string &where, const std::string &name,
                   const nlohmann::json &value) const;
+  ParameterTensor stackOf(const runtime::Parameter &parameter,
+                          const Entry &entry,
+                          NamePattern::Numbers numbers) const;
   std::optional<AddedProduct> productOf(const runtime::Program &program,
                                         size_t parameter, const Entry &entry,
                                         const NamePattern::Numbers &) const;

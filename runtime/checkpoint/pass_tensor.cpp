@@ -12,11 +12,13 @@
 namespace ppopt::train {
 namespace {
 
-/// A tensor in pieces, as device::TransposedPieces has its transpose.
+/// A tensor in pieces, as device::TransposedPieces has its transpose; or the
+/// part of it that begins with the element `first`.
 class WholePieces {
 public:
-  explicit WholePieces(const device::Matrix &matrix)
-      : bytes_(matrix.bytes()), elementBytes_(matrix.elementBytes) {}
+  WholePieces(const device::Matrix &matrix, int64_t first)
+      : bytes_(matrix.bytes()), elementBytes_(matrix.elementBytes),
+        first_(first) {}
 
   int64_t count() const {
     return (bytes_ + device::pieceBytes - 1) / device::pieceBytes;
@@ -39,17 +41,18 @@ public:
   void place(const char *from, const geometry::TilePart &elements,
              int64_t piece, char *to) const {
     device::placeRuns(from, within(elements, piece).inBytes(elementBytes_), to,
-                      piece * device::pieceBytes);
+                      first_ * elementBytes_ + piece * device::pieceBytes);
   }
 
 private:
   geometry::TilePart within(const geometry::TilePart &elements,
                             int64_t piece) const {
     int64_t perPiece = device::pieceBytes / elementBytes_;
-    return elements.within(piece * perPiece, (piece + 1) * perPiece);
+    int64_t end = std::min((piece + 1) * perPiece, bytes_ / elementBytes_);
+    return elements.within(first_ + piece * perPiece, first_ + end);
   }
 
-  int64_t bytes_, elementBytes_;
+  int64_t bytes_, elementBytes_, first_;
 };
 
 template <typename Pieces>
@@ -86,11 +89,11 @@ void passPieces(const ppopt_rank &rank, const TensorCopy &copy,
 
 void passToRank0(const ppopt_rank &rank, const TensorCopy &copy,
                  const device::Matrix &matrix, bool isTransposed,
-                 const WriteBytes &write) {
+                 const WriteBytes &write, int64_t first) {
   if (isTransposed)
     passPieces(rank, copy, device::TransposedPieces(matrix), write);
   else
-    passPieces(rank, copy, WholePieces(matrix), write);
+    passPieces(rank, copy, WholePieces(matrix, first), write);
 }
 
 } // namespace ppopt::train

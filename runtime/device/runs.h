@@ -20,14 +20,17 @@ namespace ppopt::device {
 void placeRuns(const char *from, const geometry::TilePart &bytes, char *to,
                int64_t origin);
 
-/// Copies the bytes of a part of the tensor at `from` to where they follow one
-/// another.
-void gatherRuns(char *to, const geometry::TilePart &bytes, const char *from);
+/// Copies the bytes of a part of a tensor, of which byte `origin` is at `from`,
+/// to where they follow one another.
+void gatherRuns(char *to, const geometry::TilePart &bytes, const char *from,
+                int64_t origin = 0);
 
-/// Copies the bytes of a part of the tensor at `from`, which may be unaligned,
-/// to a device. `from` must not change until the stream is synchronized.
+/// Copies the bytes of a part of a tensor, of which byte `origin` is at `from`,
+/// which may be unaligned, to a device. `from` must not change until the stream
+/// is synchronized.
 void copyRunsIn(Device &device, Stream stream, DevicePointer to,
-                const geometry::TilePart &bytes, const char *from);
+                const geometry::TilePart &bytes, const char *from,
+                int64_t origin = 0);
 
 } // namespace ppopt::device
 

@@ -114,6 +114,15 @@ def check_reference(page, text):
             f"{page}: {name} has no example: add one to its description"
 
 
+def check_translations(page, text, reference):
+    """The page of PyTorch's names has every op of a model, with `pp.` or by its bare name, and no other."""
+    ops = set(re.findall(r"^#+ `pp\.(\w+)` \(", reference, flags=re.MULTILINE)) - {"yield"}
+    named = set(re.findall(r"`pp\.(\w+)", text))
+    assert named <= ops, f"{page}: no such ops: {', '.join(sorted(named - ops))}"
+    missing = ops - named - set(re.findall(r"`(\w+)`", text))
+    assert not missing, f"{page}: lacks {', '.join(sorted(missing))}: say what they are in PyTorch"
+
+
 def expect_red(what, check):
     try:
         check()
@@ -142,6 +151,8 @@ def check_red(examples, folder, build):
         "another message": lambda: check_examples(
             examples, "x.md", GOOD.replace("mlir", "mlir refused").replace("f32", "i32") + "```text\nerror: x\n```\n"),
         "an op without example": lambda: check_reference("x.md", "### `pp.relu` (x)\n\nText\n\n### `pp.add` (y)\n" + GOOD),
+        "an op without translation": lambda: check_translations("x.md", "`pp.add`", "## `pp.add` (x)\n## `pp.mul` (y)\n"),
+        "a translation without op": lambda: check_translations("x.md", "`pp.add`, `pp.mul`", "## `pp.add` (x)\n"),
         "a status": lambda: run_page(session, "```console\n$ false\n```\n"),
         "a line of output": lambda: run_page(session, "```console\n$ echo one\ntwo\n```\n"),
         "a line too many": lambda: run_page(session, "```console\n$ echo one; echo two\none\n```\n"),
@@ -160,6 +171,8 @@ def cases_of(page, examples):
         yield f"columns of {page}", lambda: check_width(page, text)
     if any(block.kind == "mlir" for block in blocks_of(text)) and page not in NO_EXAMPLES:
         yield f"examples of {page}", lambda: check_examples(examples, page, text)
+    if page == "docs/from-pytorch.md":
+        yield f"{page} has every op", lambda: check_translations(page, text, read(REFERENCE[0]))
     if page in REFERENCE:
         yield f"{page} has an example of every op", lambda: check_reference(page, text)
 

@@ -14,6 +14,11 @@ extern const Command machineCommand;
 extern const Command plotCommand;
 extern const Command modelGptCommand;
 extern const Command modelMlpCommand;
+extern const Command modelLlamaCommand;
+extern const Command modelQwenCommand;
+extern const Command modelMistralCommand;
+extern const Command modelMixtralCommand;
+extern const Command modelBertCommand;
 
 /// `ppopt opt`: MLIR's own driver, with its own flags.
 int runOpt(int argc, char **argv);

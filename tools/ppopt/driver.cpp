@@ -9,6 +9,7 @@
 
 #include "ppopt/Config.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/thread.h"
@@ -18,9 +19,19 @@
 using namespace llvm;
 using namespace ppopt;
 
-static const Command *const commands[] = {
-    &importCommand, &compileCommand,  &planCommand,    &machineCommand,
-    &plotCommand,   &modelGptCommand, &modelMlpCommand};
+static const Command *const commands[] = {&importCommand, &compileCommand,
+                                          &planCommand, &machineCommand,
+                                          &plotCommand};
+
+static const Command *const models[] = {
+    &modelGptCommand,     &modelLlamaCommand,   &modelQwenCommand,
+    &modelMistralCommand, &modelMixtralCommand, &modelBertCommand,
+    &modelMlpCommand};
+
+/// "model gpt" is the command of "gpt".
+static StringRef familyOf(const Command &model) {
+  return model.name.split(' ').second;
+}
 
 static constexpr StringRef topics[] = {"import", "compile", "plan", "machine",
                                        "plot",   "opt",     "model"};
@@ -49,7 +60,11 @@ static void printOverview(raw_ostream &out) {
       << "\n"
          "  ppopt opt FILE [passes]               runs single passes, like "
          "mlir-opt\n"
-         "  ppopt model gpt|mlp [flags]           writes a model file\n"
+         "  ppopt model FAMILY [flags]            writes a model file: gpt, "
+         "llama, "
+         "qwen,\n"
+         "                                        mistral, mixtral, bert or "
+         "mlp\n"
          "\n"
          "'ppopt COMMAND --help' lists the flags of a command. 'ppopt "
          "--version' prints the\n"
@@ -72,22 +87,26 @@ static int run(const Command &command, ArrayRef<const char *> words,
 
 static int runModel(ArrayRef<const char *> words,
                     const mlir::pp::CompilationSetup &setup) {
-  static constexpr StringRef families[] = {"gpt", "mlp"};
   StringRef family = words.empty() ? StringRef() : words.front();
   if (family == "--version") {
     printVersion(outs());
     return 0;
   }
   if (family == "--help" || family == "-h") {
-    return run(modelGptCommand, {"--help"}, setup) ||
-           run(modelMlpCommand, {"--help"}, setup);
+    for (const Command *model : models)
+      if (int status = run(*model, {"--help"}, setup))
+        return status;
+    return 0;
   }
-  for (const Command *command : commands)
-    if (command->name == "model " + family.str())
-      return run(*command, words.drop_front(), setup);
+  std::vector<StringRef> families;
+  for (const Command *model : models) {
+    families.push_back(familyOf(*model));
+    if (families.back() == family)
+      return run(*model, words.drop_front(), setup);
+  }
   if (family.empty() || family.starts_with("-"))
-    errs() << "ppopt model: error: which model? 'ppopt model gpt' or 'ppopt "
-              "model mlp'\n";
+    errs() << "ppopt model: error: which model? One of " << join(families, ", ")
+           << ", e.g. 'ppopt model gpt'\n";
   else
     errs() << "ppopt model: error: unknown model '" << family << "'"
            << suggest(family, families) << "\n";

@@ -13,8 +13,7 @@
 using namespace llvm;
 using namespace ppopt;
 
-/// Returns a floating-point literal that the parser reads back exactly.
-static std::string literal(double value) {
+std::string ppopt::literal(double value) {
   char text[40];
   for (int digits = 1; digits <= 17; ++digits) {
     std::snprintf(text, sizeof text, "%.*g", digits, value);
@@ -28,7 +27,7 @@ static std::string literal(double value) {
   return exponent.empty() ? result : result + "e" + exponent.str();
 }
 
-static std::string tensorOf(ArrayRef<int64_t> shape, StringRef type) {
+std::string ppopt::tensorOf(ArrayRef<int64_t> shape, StringRef type) {
   std::string text = "tensor<";
   for (int64_t size : shape)
     text += std::to_string(size) + "x";

@@ -3,6 +3,9 @@
 #ifndef PPOPT_TOOLS_MODEL_TEXT_H
 #define PPOPT_TOOLS_MODEL_TEXT_H
 
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,6 +36,12 @@ struct MlpModel {
   std::string type;
   std::string command;
 };
+
+/// Returns a floating-point literal that the parser reads back exactly.
+std::string literal(double value);
+
+/// Returns "tensor<4x8xf32>".
+std::string tensorOf(llvm::ArrayRef<int64_t> shape, llvm::StringRef type);
 
 std::string writeGpt(const GptModel &model);
 std::string writeMlp(const MlpModel &model);

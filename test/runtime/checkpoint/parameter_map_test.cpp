@@ -106,6 +106,27 @@ TEST(ParameterMap, NamesWhatIsAddedAndWhatIsOmitted) {
   EXPECT_FALSE(tensors[3].plus); // the model has no such factors
 }
 
+TEST(ParameterMap, NamesThePartsOfAStack) {
+  Program program = programOf({{"h.1.w", {3, 2, 5}}, {"v", {1}}});
+  const char *text = R"({"h.{i}.w": {"stack": "H.{i}.{e}.W"}, "v": "H.1.9.W"})";
+  auto tensors = mapOf(text).tensorsOf(program);
+  EXPECT_EQ(tensors[0].name, "H.1.{e}.W");
+  EXPECT_EQ(tensors[0].parts,
+            (std::vector<std::string>{"H.1.0.W", "H.1.1.W", "H.1.2.W"}));
+  EXPECT_EQ(shapeInFile(program.parameters[0], tensors[0]), (Shape{2, 5}));
+  EXPECT_TRUE(tensors[1].parts.empty());
+  program = programOf({{"h.1.w", {10, 2}}, {"v", {1}}});
+  EXPECT_ERROR(mapOf(text).tensorsOf(program),
+               "the tensor 'H.1.9.W' is taken twice, as the parameters 'h.1.w' "
+               "and 'v'");
+  EXPECT_ERROR(mapOf(text, R"(, "ignored": ["H.1.3.W"])").tensorsOf(program),
+               "the tensor 'H.1.3.W' is ignored, and is the parameter 'h.1.w'");
+  program = programOf({{"h.1.w", {}}, {"v", {1}}});
+  EXPECT_ERROR(
+      mapOf(text).tensorsOf(program),
+      "the parameter 'h.1.w' has no dimensions, and cannot be a stack");
+}
+
 TEST(ParameterMap, RefusesWhatIsNoMap) {
   struct Case {
     std::string text;
@@ -151,6 +172,15 @@ TEST(ParameterMap, RefusesWhatIsNoMap) {
       {mapText(
            R"({"h.{i}": {"tensor": "x.{i}", "plus": {"product": ["b", "c"]}}})"),
        "'h.{i}': the parameter 'b' has other placeholders"},
+      {mapText(R"({"h.{i}": {"stack": "x.{i}"}})"),
+       "'h.{i}': the stack 'x.{i}' needs one more placeholder than the "
+       "parameter"},
+      {mapText(R"({"h.{i}": {"stack": "x.{e}"}})"),
+       "'h.{i}': the stack 'x.{e}' lacks {i}"},
+      {mapText(R"({"h": {"stack": "x.{i}.{e}"}})"),
+       "'h': the stack 'x.{i}.{e}' needs one more placeholder"},
+      {mapText(R"({"h": {"stack": "x.{e}", "transpose": true}})"),
+       "'h': unknown key 'transpose'"},
       {mapText("{}", R"(, "omitted": "x")"), "omitted: is not a list"},
       {mapText("{}", R"(, "ignored": "x")"), "ignored: is not a list"},
       {mapText("{}", R"(, "ignored": [3])"), "ignored: is not a name"},
@@ -313,6 +343,67 @@ TEST_F(MappedFiles, MayHoldCopiesOfTiedTensors) {
       .load(*cpu, stream, {bufferOf(2, 2, loaded)});
   EXPECT_EQ(std::memcmp(loaded, other, sizeof other), 0);
   EXPECT_ERROR(load({storedA, storedW}, map), "missing: head");
+}
+
+TEST_F(MappedFiles, MayHaveAStackInParts) {
+  ParameterMap map = mapOf(R"({"a": "A", "w": {"stack": "W.{e}"}})");
+  float second[2] = {3, 4};
+  std::vector<TensorToStore> tensors = {storedA,
+                                        {"W.0", "F64", {2}, w},
+                                        {"W.2", "F64", {2}, w + 4},
+                                        {"W.1", "F32", {2}, second}};
+  EXPECT_EQ(load(tensors, map), (std::vector<double>{1, 2, 3, 4, 5, 6}));
+  // What a rank has of a stack may begin and end within parts.
+  double some[3] = {};
+  InitialParameters(program, {{path}}, map)
+      .load(*cpu, stream,
+            {{1, {ppopt::geometry::Tile(6), 1, 4}, DevicePointer(some)}});
+  EXPECT_EQ(std::vector<double>(some, some + 3),
+            (std::vector<double>{2, 3, 4}));
+
+  tensors[2].shape = {1, 2};
+  EXPECT_ERROR(load(tensors, map),
+               "of another shape: W.2 for a part of w (file F64 [1, 2], model "
+               "F64 [2])");
+  tensors[2].shape = {2};
+  tensors[3].dtype = "I32";
+  EXPECT_ERROR(load(tensors, map),
+               "of another type: W.1 for a part of w (file I32 [2], model F64 "
+               "[2])");
+  tensors.pop_back();
+  EXPECT_ERROR(load(tensors, map),
+               "has only some tensors of the parameter 'w': it lacks W.1");
+  EXPECT_ERROR(load({storedA}, map), "missing: W.{e} for w");
+}
+
+TEST(ExportParameters, WritesAStackInParts) {
+  TemporaryFolder folder;
+  std::string path = folder.path("p.safetensors");
+  Program program =
+      ppopt::runtime::readProgram(next_token::program(1, 1).dump());
+  ppopt_rank rank(program, next_token::Tasks<1, 1>::list, nullptr, {});
+  ppopt_rank loaded(program, next_token::Tasks<1, 1>::list, nullptr, {});
+  for (int i = 0; i < next_token::bytes; ++i)
+    hostAt(rank, 0)[i] = static_cast<char>(i);
+  ParameterMap map = mapOf(R"({"w": {"stack": "W.{e}"}, "unused": "U"})");
+  exportParameters(rank, path, map.tensorsOf(program));
+  SafetensorsFile file(path);
+  int64_t parts = program.parameters[0].globalShape()[0];
+  ASSERT_EQ(int64_t(file.tensors().size()), parts + 1);
+  for (int64_t part = 0; part < parts; ++part) {
+    const StoredTensor *stored = file.find("W." + std::to_string(part));
+    ASSERT_TRUE(stored);
+    EXPECT_EQ(
+        std::memcmp(stored->data,
+                    hostAt(rank, next_token::weights) + part * (16 / parts),
+                    16 / parts),
+        0);
+  }
+  InitialParameters(program, {{path}}, map)
+      .load(*loaded.device, loaded.compute, loaded.places.parameters);
+  EXPECT_EQ(std::memcmp(hostAt(rank, next_token::weights),
+                        hostAt(loaded, next_token::weights), 16),
+            0);
 }
 
 TEST(ExportParameters, WritesTheNamesAndTheLayoutOfAMap) {
