@@ -487,8 +487,8 @@ def PP_ReduceOp : PP_ModelOp<"reduce", [PP_Infer, PP_LinearSpace, PP_Adjoint, PP
     %m = pp.reduce mean %x [0, 1] {keep_dims} : tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins PP_ReduceKindAttr:$kind, PP_NumberTensor:$x, DenseI64ArrayAttr:$dims, UnitAttr:$keep_dims);
-  let results = (outs PP_NumberTensor:$result);
+  let arguments = (ins PP_ReduceKindAttr:$kind, PP_Tensor:$x, DenseI64ArrayAttr:$dims, UnitAttr:$keep_dims);
+  let results = (outs PP_Tensor:$result);
   let assemblyFormat = "$kind $x $dims attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
