@@ -106,6 +106,90 @@ def llama3(factor, low, high, length):
     return scale
 
 
+def scatter_add(x, ids, updates, dim):
+    result = x.copy()
+    for at in np.ndindex(ids.shape):
+        result[at[:dim] + (ids[at],) + at[dim + 1:]] += updates[at]
+    return result
+
+
+def one_hot(ids, count):
+    return (ids[..., None] == np.arange(count)).astype(float)
+
+
+def sorted_along(x, dim, count=None, descending=True):
+    ids = np.argsort(-x if descending else x, axis=dim, kind="stable")
+    return np.take_along_axis(x, np.take(ids, range(count or x.shape[dim]), axis=dim), dim)
+
+
+def cumsum(x, dim, reverse=False, exclusive=False):
+    x = np.flip(x, dim) if reverse else x
+    y = np.cumsum(x, dim) - (x if exclusive else 0)
+    return np.flip(y, dim) if reverse else y
+
+
+def places(experts, count, capacity):
+    """The place of each choice in its expert's buffer, first come first served; capacity or more: dropped."""
+    flat = one_hot(experts.reshape(len(experts), -1), count)
+    return ((np.cumsum(flat, 1) - flat) * flat).sum(-1).astype(int).reshape(experts.shape)
+
+
+def dispatch(x, experts, count, capacity):
+    result, place = np.zeros((len(x), count, capacity, x.shape[-1])), places(experts, count, capacity)
+    for b, t, k in np.ndindex(experts.shape):
+        if place[b, t, k] < capacity:
+            result[b, experts[b, t, k], place[b, t, k]] = x[b, t]
+    return result
+
+
+def combine(y, experts, weights):
+    place = places(experts, *y.shape[1:3])
+    result = np.zeros((*experts.shape[:2], y.shape[-1]))
+    for b, t, k in np.ndindex(experts.shape):
+        if place[b, t, k] < y.shape[2]:
+            result[b, t] += weights[b, t, k] * y[b, experts[b, t, k], place[b, t, k]]
+    return result
+
+
+def index_cases():
+    """Ops that take or give indices."""
+    c = []
+    for shape, ids, dim in [((5,), (3,), 1), ((4, 3), (7, 3), 1), ((3, 4), (3, 1), 2), ((2, 3, 4), (2, 5, 4), 2)]:
+        at = f"{{dim = {dim} : i64}}"
+        high = shape[dim - 1]
+        c += [(f"gather %0, %1 {at}", lambda x, i, d=dim: np.take_along_axis(x, i, d), [Rows(*shape), Ids(*ids, high=high)]),
+              (f"scatter_add %0, %1, %2 {at}", lambda x, i, u, d=dim: scatter_add(x, i, u, d),
+               [Rows(*shape), Ids(*ids, high=high), Rows(*ids)])]
+    # A table of the model: the gradient is a sum over the batch.
+    c += [("gather %0, %1 {dim = 0 : i64}", lambda x, i: np.take_along_axis(x, i, 0), [P(6, *s), Ids(*s, high=6)])
+          for s in [(), (3,), (2, 3)]]
+    for shape, dim, count in [((7,), 0, 3), ((5, 4), 0, 2), ((3, 9), 1, 9), ((2, 9), 1, 1), ((2, 5, 3), 1, 2)]:
+        at = f"dim = {dim} : i64"
+        x = P(*shape, domain="apart")
+        c += [(f"top_k %0 {{k = {count} : i64, {at}}}", lambda x, d=dim, n=count: sorted_along(x, d, n), [x]),
+              (f"top_k %0 {{k = {count} : i64, {at}, smallest}}", lambda x, d=dim, n=count: sorted_along(x, d, n, False), [x]),
+              (f"sort %0 {{{at}}}", lambda x, d=dim: sorted_along(x, d, None, False), [x]),
+              (f"sort %0 {{{at}, descending}}", lambda x, d=dim: sorted_along(x, d), [x])]
+    for flags in ("", "reverse", "exclusive", "reverse, exclusive"):
+        given = {name: name in flags for name in ("reverse", "exclusive")}
+        c += [(f"cumsum %0 {{dim = {d} : i64{flags and ', ' + flags}}}", lambda x, d=d, g=given: cumsum(x, d, **g), [P(*s)])
+              for s, d in [((5,), 0), ((3, 4), 0), ((3, 4), 1), ((2, 3, 4), 1)]]
+    c += [([("one_hot %0", lambda i: one_hot(i, 5)), ("mul %2, %1", np.multiply)], None, [Ids(*s, high=5), P(5)])
+          for s in [(), (3,)]]
+    for op, forward in [("tril", np.tril), ("triu", np.triu)]:
+        c += [(f"{op} %0 {{diagonal = {k} : i64}}", lambda x, f=forward, k=k: f(x, k), [P(*s)])
+              for s, k in [((3, 4), 0), ((4, 3), 1), ((2, 3, 3), -1)]]
+    c += [(f"roll %0 {{shift = {n} : i64, dim = {d} : i64}}", lambda x, n=n, d=d: np.roll(x, n, d), [P(*s)])
+          for s, n, d in [((5,), 2, 0), ((3, 4), -1, 1), ((3, 4), 7, 0), ((2, 3), 3, 1)]]
+    c += [([("compare lt %0, %1", np.less), (f"reduce {kind} %3 [1]", lambda x, f=f: f(x, 1)), ("select %4, %2, %2", np.where)],
+           None, [P(3, 4), P(3, 4), P(3)]) for kind, f in [("any", np.any), ("all", np.all)]]
+    for tokens, k, count, capacity, width in [(5, 1, 3, 5, 3), (5, 2, 3, 2, 4), (4, 2, 2, 1, 1)]:
+        experts = Ids(tokens, k, high=count)
+        c += [("dispatch %0, %1", lambda x, e, n=count, p=capacity: dispatch(x, e, n, p), [Rows(tokens, width), experts]),
+              ("combine %0, %1, %2", combine, [Rows(count, capacity, width), experts, Rows(tokens, k)])]
+    return c
+
+
 def elementwise(op, forward, **domain):
     """Shapes of rank 0 to 3, odd sizes and a size that fills vectors."""
     return [(f"{op}", forward, [P(*shape, **domain)]) for shape in [(), (1,), (7,), (3, 16), (2, 3, 5)]]
@@ -190,7 +274,8 @@ def cases():
           ("broadcast %0 []", lambda x: np.broadcast_to(x, (2, 3)), [P()]),
           ("broadcast %0 [0, 2]", lambda x: np.broadcast_to(x[:, None], (2, 5, 4)), [P(2, 1)])]
 
-    for kind, forward, domain in [("sum", np.sum, "any"), ("mean", np.mean, "any"), ("max", np.max, "apart")]:
+    for kind, forward, domain in [("sum", np.sum, "any"), ("mean", np.mean, "any"), ("max", np.max, "apart"),
+                                  ("min", np.min, "apart")]:
         for shape, dims in [((5,), (0,)), ((3, 17), (1,)), ((3, 4), (0,)), ((3, 4), (0, 1)), ((2, 3, 4), (1,)),
                             ((2, 3, 4), (0, 2)), ((2, 3, 4), (0, 1, 2))]:
             for keep in (False, True):
@@ -258,5 +343,6 @@ def cases():
     c += [("token_loss %0, %1 {ignore_index = -1 : i64}", token_loss, [Rows(4, 5), Ids(4, high=5, ignored=(0, 5, 6))]),
           ("cross_entropy %0, %1 {ignore_index = -1 : i64}", cross_entropy,
            [Rows(4, 5), Ids(4, high=5, ignored=(0, 1, 2, 3, 6))])]
+    c += index_cases()
     c += [("mse %0, %1", lambda x, y: ((x - y) ** 2).mean(), [Rows(*s), Rows(*s)]) for s in [(3,), (2, 4)]]
     return c

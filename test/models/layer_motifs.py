@@ -140,6 +140,12 @@ class LayerMotifs(Choices):
         ids = self.b.input(shape, "i32", kind="ids", high=x.shape[-1])
         return self.b.gather_last(x, ids)
 
+    def m_scatter(self):
+        x = self.value(lambda v: v.rank >= 2 and v.state == ROWS and v.dim == 0 and v.unit == 1)
+        count = int(self.random.integers(1, x.shape[-1] + 1))
+        ids = self.b.input((*x.shape[1:-1], count), "i32", kind="ids", high=x.shape[-1])
+        return self.b.scatter_last(x, ids)
+
     def m_language_model(self):
         """Logits of the next token: embedded tokens and positions, layers of attention and two matmuls, a head that is tied or not."""
         b = self.b

@@ -295,28 +295,48 @@ class Printer:
         table, ids = operands
         return self.op(f"embedding {table.ssa}, {ids.ssa}", f"{table.type}, {ids.type}", dtype, shape)
 
-    def hot(self, ids, classes):
-        """Whether the class along a new last dimension is the id."""
-        return self.compare("eq", self.reshape(ids, [*ids.shape, 1]), self.iota(ids.dtype, [classes], 0))
-
     def print_one_hot(self, node, dtype, shape, x, _):
-        return self.cast(self.hot(x, shape[-1]), dtype)
+        return self.op(f"one_hot {x.ssa}", x.type, dtype, shape, f" to {type_text(dtype, shape)}")
+
+    def gather(self, x, ids, dim):
+        return self.op(f"gather {x.ssa}, {ids.ssa} {{dim = {dim} : i64}}", f"{x.type}, {ids.type}", x.dtype, ids.shape)
 
     def print_gather_last(self, node, dtype, shape, x, operands):
-        kept = self.select(self.hot(operands[1], x.shape[-1]), x, self.scalar(x, 0.0))
-        return self.reduce("sum", kept, [x.rank - 1])
+        ids = self.reshape(operands[1], [*shape, 1])
+        return self.reshape(self.gather(x, ids, x.rank - 1), shape)
+
+    def print_scatter_last(self, node, dtype, shape, x, operands):
+        """x with its first elements added where ids say."""
+        ids = operands[1]
+        updates = self.window("slice", x, [0] * x.rank, ids.shape)
+        return self.op(f"scatter_add {x.ssa}, {ids.ssa}, {updates.ssa} {{dim = {x.rank - 1} : i64}}", f"{x.type}, {ids.type}, {updates.type}",
+                       dtype, shape)
+
+    def order(self, op, x, dim, ids_shape, flag=""):
+        """The values of a sort or top_k."""
+        values, ids = self.fresh(), self.fresh()
+        count = f"k = {ids_shape[dim]} : i64, " if op == "top_k" else ""
+        self.lines.append(f"{values}, {ids} = pp.{op} {x.ssa} {{{count}dim = {dim} : i64{flag}}} : {x.type} -> "
+                          f"{type_text(x.dtype, ids_shape)}, {type_text('i64', ids_shape)}")
+        return Value(values, x.dtype, ids_shape)
+
+    def print_sort(self, node, dtype, shape, x, _):
+        return self.order("sort", x, node["dim"], shape, ", descending" if node["descending"] else "")
+
+    def print_top_k(self, node, dtype, shape, x, _):
+        return self.order("top_k", x, node["dim"], shape, "" if node["descending"] else ", smallest")
+
+    def print_triangle(self, node, dtype, shape, x, _):
+        return self.op(f"{'tril' if node['lower'] else 'triu'} {x.ssa} {{diagonal = {node['diagonal']} : i64}}", x.type, dtype, shape)
+
+    def print_amin(self, node, dtype, shape, x, _):
+        return self.reduce("min", x, node["dims"], node["keep"])
 
     def print_cumsum(self, node, dtype, shape, x, _):
-        size = shape[-1]
-        ones = [1.0 if i <= j else 0.0 for i in range(size) for j in range(size)]
-        table = self.constant(dtype, [size, size], ones)
-        return self.matmul(x, table)
+        return self.op(f"cumsum {x.ssa} {{dim = {x.rank - 1} : i64}}", x.type, dtype, shape)
 
     def print_roll(self, node, dtype, shape, x, _):
-        size, by = shape[node["dim"]], node["by"] % shape[node["dim"]]
-        if by == 0:
-            return x
-        return self.concat([self.part(x, node["dim"], size - by, by), self.part(x, node["dim"], 0, size - by)], node["dim"])
+        return self.op(f"roll {x.ssa} {{dim = {node['dim']} : i64, shift = {node['by']} : i64}}", x.type, dtype, shape)
 
     def print_flip(self, node, dtype, shape, x, _):
         parts = [self.part(x, node["dim"], i, 1) for i in reversed(range(shape[node["dim"]]))]

@@ -6,7 +6,7 @@ All floats are f64, whatever the description says. `q` marks results that are ro
 from description import results_of
 
 # What is computed exactly, or chosen among operands: nothing is rounded there.
-EXACT = {"reshape", "transpose", "slice", "pad", "concat", "broadcast", "amax", "maximum", "minimum", "relu", "abs", "neg", "select",
+EXACT = {"reshape", "transpose", "slice", "pad", "concat", "broadcast", "amax", "amin", "sort", "top_k", "triangle", "maximum", "minimum", "relu", "abs", "neg", "select",
          "detach", "checkpoint", "embedding", "compare", "clamp", "sign", "floor", "ceil", "round", "trunc", "constant", "iota", "cast", "one_hot", "roll",
          "flip", "repeat", "argmax_pick", "call", "dropout", "count", "causal_mask", "tril", "gather_last"}
 
@@ -80,7 +80,7 @@ def expression(node, shapes):
         for position, size in zip(node["dims"], inner):
             view[position] = size
         return f"{x}.reshape({view}).expand({shape})"
-    if op in ("sum", "mean", "amax"):
+    if op in ("sum", "mean", "amax", "amin"):
         return f"{x}.{op}({tuple(node['dims'])}, keepdim={node['keep']})" if node["dims"] else x
     if op == "var":
         return f"{x}.var({tuple(node['dims'])}, unbiased=False, keepdim={node['keep']})"
@@ -107,6 +107,15 @@ def expression(node, shapes):
         return f"F.one_hot({x}.long(), {shape[-1]}).to({DTYPES[dtype]})"
     if op == "gather_last":
         return f"torch.gather({x}, -1, {operands[1]}.long().unsqueeze(-1)).squeeze(-1)"
+    if op == "scatter_last":
+        ids = f"{operands[1]}.long()"
+        return f"torch.scatter_add({x}, -1, {ids}, {x}[..., :{shapes[node['in'][1]][-1]}])"
+    if op == "sort":
+        return f"torch.sort({x}, {node['dim']}, descending={node['descending']}, stable=True)[0]"
+    if op == "top_k":
+        return f"torch.sort({x}, {node['dim']}, descending={node['descending']}, stable=True)[0].narrow({node['dim']}, 0, {shape[node['dim']]})"
+    if op == "triangle":
+        return f"torch.{'tril' if node['lower'] else 'triu'}({x}, {node['diagonal']})"
     if op == "cumsum":
         return f"torch.cumsum({x}, -1)"
     if op == "roll":

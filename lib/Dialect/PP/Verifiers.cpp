@@ -287,6 +287,12 @@ LogicalResult BroadcastOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReduceOp::verify() {
+  bool isLogical =
+      getKind() == ReduceKind::Any || getKind() == ReduceKind::All;
+  if (getType().getElementType().isInteger(1) != isLogical)
+    return emitOpError("can't be ")
+           << stringifyReduceKind(getKind()) << " of " << getX().getType()
+           << ": any and all are of i1, the others of numbers";
   if (getKind() == ReduceKind::Mean &&
       !isa<FloatType>(getType().getElementType()))
     return emitOpError("means are of floats; pp.cast the operand of ")

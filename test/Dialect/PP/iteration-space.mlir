@@ -297,3 +297,44 @@ func.func @losses(%x: tensor<2x4x16xf32>, %t: tensor<2x4xi32>, %d: tensor<2x4xf3
   %5 = pp.bce_with_logits %d, %d : tensor<2x4xf32>
   return
 }
+
+func.func @indices(%x: tensor<4x8xf32>, %ids: tensor<4x3xi32>, %updates: tensor<4x3xf32>, %row: tensor<4x4x8xf32>, %mask: tensor<4x8xi1>) {
+  // expected-remark @below {{a=4 b=3 c=8(replicate): [a, c], [a, b] -> [a, b]; linear in {0}.}}
+  %0 = pp.gather %x, %ids {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x3xi32>
+  // expected-remark @below {{a=4 b=3(replicate) c=8(replicate): [a, c], [a, b], [a, b] -> [a, c]; linear in {0, 2}.}}
+  %1 = pp.scatter_add %x, %ids, %updates {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x3xi32>, tensor<4x3xf32>
+  // Onto zeros, parts of the updates give parts of the sum.
+  // expected-remark @below {{a=4 b=8:  -> [a, b].}}
+  %zeros = pp.constant dense<0.0> : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=3(sum) c=8(replicate): [a, c], [a, b], [a, b] -> [a, c]; linear in {2}, {0, 2}.}}
+  %2 = pp.scatter_add %zeros, %ids, %updates {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x3xi32>, tensor<4x3xf32>
+  // expected-remark @below {{a=4 b=3 c=8(replicate): [a, b] -> [a, b, c].}}
+  %3 = pp.one_hot %ids : tensor<4x3xi32> to tensor<4x3x8xf32>
+  // expected-remark @below {{a=4 b=8(replicate) c=2(replicate) d=2(replicate): [a, b] -> [a, c], [a, d].}}
+  %values, %first = pp.top_k %x {k = 2 : i64, dim = 1 : i64} : tensor<4x8xf32> -> tensor<4x2xf32>, tensor<4x2xi32>
+  // expected-remark @below {{a=4(replicate) b=8: [a, b] -> [a, b], [a, b].}}
+  %sorted, %all = pp.sort %x {dim = 0 : i64} : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4x8xi32>
+  // expected-remark @below {{a=4 b=8(replicate) c=2(replicate): [a, b] -> [a, c].}}
+  %4 = pp.order %x : tensor<4x8xf32> to tensor<4x2xi64>
+  // expected-remark @below {{a=4(replicate) b=8: [a, b] -> [a, b]; linear in {0}.}}
+  %5 = pp.cumsum %x {dim = 0 : i64} : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b]; linear in {0}.}}
+  %6 = pp.tril %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b]; linear in {0}.}}
+  %7 = pp.triu %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8(replicate): [a, b] -> [a, b]; linear in {0}.}}
+  %8 = pp.roll %x {shift = 1 : i64, dim = 1 : i64} : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8(max): [a, b] -> [a].}}
+  %9 = pp.reduce min %x [1] : tensor<4x8xf32>
+  // expected-remark @below {{a=4(max) b=8: [a, b] -> [b].}}
+  %10 = pp.reduce all %mask [0] : tensor<4x8xi1>
+  return
+}
+
+func.func @experts(%x: tensor<2x4x8xf32>, %experts: tensor<2x4x3xi32>, %weights: tensor<2x4x3xf32>) {
+  // expected-remark @below {{a=2 b=8 c=4(replicate) d=4(replicate) e=3(replicate) f=5(replicate) g=6(replicate): [a, c, b], [a, d, e] -> [a, f, g, b].}}
+  %0 = pp.dispatch %x, %experts : tensor<2x4x8xf32>, tensor<2x4x3xi32> to tensor<2x5x6x8xf32>
+  // expected-remark @below {{a=2 b=8 c=5(replicate) d=6(replicate) e=4(replicate) f=3(replicate) g=4(replicate) h=3(replicate) i=4(replicate): [a, c, d, b], [a, e, f], [a, g, h] -> [a, i, b].}}
+  %1 = pp.combine %0, %experts, %weights : tensor<2x5x6x8xf32>, tensor<2x4x3xi32>, tensor<2x4x3xf32> to tensor<2x4x8xf32>
+  return
+}
