@@ -234,6 +234,34 @@ def scatter_cases(kernels):
         yield f"scatter {'x'.join(map(str, sizes))} {element}, {cut}", lambda text=text, plan=plan: kernels.check_text(text, ["--kernel", "embedding"], plan)
 
 
+def index_model(rows, columns, k, element):
+    """Rows in order, the first k of them, a scatter of them, and a running sum: of more elements than a block has threads, and fewer."""
+    x, first, ids = f"tensor<{rows}x{columns}x{element}>", f"tensor<{rows}x{k}x{element}>", f"tensor<{rows}x{k}xi32>"
+    wide = "f32" if element == "bf16" else element
+    return f"""
+func.func @indices(%x: {x} {{pp.input = "x"}}) -> tensor<{wide}> {{
+  %w = pp.param "w" {{init = #pp.init<normal, 0.0, 1.0>}} : tensor<{columns}x{element}>
+  %h = pp.mul %x, %w : {x}, tensor<{columns}x{element}>
+  %all, %order = pp.sort %h {{dim = 1 : i64}} : {x} -> {x}, tensor<{rows}x{columns}xi64>
+  %first, %ids = pp.top_k %h {{k = {k} : i64, dim = 1 : i64}} : {x} -> {first}, {ids}
+  %added = pp.scatter_add %all, %ids, %first {{dim = 1 : i64}} : {x}, {ids}, {first}
+  %sums = pp.cumsum %added {{dim = 0 : i64}} : {x}
+  %c = pp.cast %sums : {x} to tensor<{rows}x{columns}x{wide}>
+  %loss = pp.reduce mean %c [0, 1] : tensor<{rows}x{columns}x{wide}>
+  return %loss : tensor<{wide}>
+}}
+"""
+
+
+INDICES = [(3, 1, 1), (2, 33, 5), (5, 257, 31), (2, 700, 128), (300, 8, 3)]
+
+
+def index_cases(kernels):
+    for (sizes, element), plan in itertools.product(itertools.product(INDICES, ["f64", "f32", "bf16"]), ([], ["--threshold", "gpu-threads=32"])):
+        yield (f"indices {'x'.join(map(str, sizes))} {element}{', few threads' if plan else ''}",
+               lambda text=index_model(*sizes, element), plan=plan: kernels.check_text(text, plan=plan))
+
+
 def head_model(rows, columns, element):
     """A head with a bias and a loss: matmuls write and read the logits and their gradient, whose rows are padded."""
     x, w, b = f"tensor<2x{rows}x8x{element}>", f"tensor<8x{columns}x{element}>", f"tensor<{columns}x{element}>"
@@ -524,6 +552,9 @@ BUGS = {
                                     "without a barrier|nobody has written since"),
     "look-up, rows of the first rank": (scatter_model(150, 40, 48, "f32", "i32"), "embedding_300x48", *COORDINATE),
     "scatter, rows of the first rank": (scatter_model(150, 40, 48, "f32", "i32"), "embedding_grad", *COORDINATE),
+    "order, barrier left out": (index_model(2, 257, 5, "f32"), "order_2x5", r"tail call void @llvm.nvvm.barrier.*", "", "without a barrier|nobody has written since"),
+    "order of all, barrier left out": (index_model(2, 257, 5, "f32"), "order_2x257", r"tail call void @llvm.nvvm.barrier.*", "",
+                                       "without a barrier|nobody has written since"),
     "one position, barrier left out": (small(), "attention_step", r"tail call void @llvm.nvvm.barrier.*", "", "without a barrier"),
     "one position, keys after it": (small(), "attention_step", r"select i1 %\d+, (double %\d+, double 0xFFF0)", r"select i1 true, \1", "of the largest element"),
     "index of 32 bits": (HUGE, "mul_relu_cast_mask_rows", r"(%\d+ = getelementptr [a-z ]*i8, ptr %0, )i64 (%\d+)",
@@ -608,8 +639,8 @@ def main():
         planted = [("planted: " + name, lambda bug=bug: check_bug(kernels, *bug)) for name, bug in BUGS.items()]
         planted += [("planted: matmul, " + name, lambda bug=bug: check_matmul_bug(kernels, *bug)) for name, bug in MATMUL_BUGS.items()]
         harness.cases([*planted, ("buffers of 2^31 elements", lambda: check_huge(kernels)),
-                       ("kernels once", lambda: check_once(kernels)), *rows_cases(kernels), *scatter_cases(kernels), *head_cases(kernels), *attention_cases(kernels),
-                       *changed_attention_cases(kernels),
+                       ("kernels once", lambda: check_once(kernels)), *rows_cases(kernels), *scatter_cases(kernels), *index_cases(kernels),
+                       *head_cases(kernels), *attention_cases(kernels), *changed_attention_cases(kernels),
                        *generation_cases(kernels), *matmul_cases(kernels, harness.args.full), *op_cases(kernels),
                        *graph_cases(kernels, harness.args.graphs), *model_cases(kernels), *constant_cases(kernels),
                        *whole_model_cases(kernels)])

@@ -18,7 +18,7 @@ using namespace mlir::pp;
 std::optional<int64_t> AlongDim::countTiles(TilesAttr tiles) const {
   if (tiles.getUnit() == TileUnit::Columns)
     return outer * llvm::divideCeil(inner, tiles.getSize());
-  if (tiles.getUnit() == TileUnit::Elements)
+  if (tiles.getUnit() == TileUnit::Rows)
     return llvm::divideCeil(outer * inner, tiles.getSize());
   return std::nullopt;
 }
