@@ -313,8 +313,8 @@ def attention_cases(kernels):
 
 
 def changed_attention_model(sizes, key_heads, changes, element):
-    """Attention whose scores are changed or hidden, and its gradient. `changes`: attributes as they are written, `slopes`, `segments`, and
-    `bias` and `mask` with the dimensions of scores that they have, as in `mask b11s`."""
+    """Attention whose scores are changed or hidden, and its gradient. `changes`: attributes as they are written, and in this order
+    `bias` and `mask` with the dimensions of scores that they have (`mask b11s`), `slopes`, `segments`."""
     batch, heads, queries, keys, width, value_width = sizes
     statistics = "f32" if element == "bf16" else element
     dims = dict(zip("bhts", (batch, heads, queries, keys)))
@@ -358,11 +358,11 @@ CHANGED_ATTENTION = [
     ((1, 2, 100, 100, 16, 16), 1, [CAUSAL, "window = 33 : i64", "soft_cap = 2.0 : f64"]),
     ((1, 2, 90, 131, 20, 33), 2, ["window = 7 : i64", "slopes"]),
     ((3, 2, 31, 31, 16, 16), 2, ["segments", CAUSAL]),
-    ((2, 2, 65, 65, 32, 32), 1, ["mask b11s", "bias 1h1s", "soft_cap = 5.0 : f64"]),
-    ((2, 4, 70, 70, 64, 128), 2, ["bias 1hts", "slopes", "segments", CAUSAL]),
+    ((2, 2, 65, 65, 32, 32), 1, ["bias 1h1s", "mask b11s", "soft_cap = 5.0 : f64"]),
+    ((1, 4, 70, 70, 32, 20), 2, ["bias 1hts", "slopes", "segments", CAUSAL]),
     ((2, 1, 3, 50, 80, 80), 1, ["mask bhts", CAUSAL, "window = 20 : i64"]),
-    ((1, 8, 33, 64, 16, 16), 1, ["mask 11t1", "bias b111"]),
-    ((1, 2, 40, 70, 256, 256), 2, [CAUSAL, "window = 64 : i64", "bias 11ts", "mask 1h1s"]),
+    ((1, 8, 33, 64, 16, 16), 1, ["bias b111", "mask 11t1"]),
+    ((1, 2, 24, 40, 256, 144), 2, [CAUSAL, "window = 20 : i64", "bias 11ts", "mask 1h1s"]),
     ((1, 1, 129, 33, 16, 16), 1, ["mask b1ts"]),
 ]
 
