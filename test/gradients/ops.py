@@ -45,11 +45,26 @@ def transposed(x):
     return np.swapaxes(x, -1, -2)
 
 
-def attention(q, k, v, causal=False, scale=None):
-    s = q @ transposed(k) * (scale or 1 / math.sqrt(q.shape[-1]))
+def attention(q, k, v, causal=False, scale=None, window=None, cap=None, bias=None, mask=None, slopes=None, segments=None):
+    group = q.shape[1] // k.shape[1]
+    s = q @ transposed(k.repeat(group, 1)) * (scale or 1 / math.sqrt(q.shape[-1]))
+    if cap:
+        s = cap * np.tanh(s / cap)
+    distance = np.arange(s.shape[3]) - np.arange(s.shape[2])[:, None] - (s.shape[3] - s.shape[2])
+    if slopes is not None:
+        s = s + slopes[:, None, None] * distance
+    s = s if bias is None else s + bias
+    hidden = np.zeros(s.shape, bool)
     if causal:
-        s = np.where(np.tri(s.shape[-1], dtype=bool), s, -np.inf)
-    return softmax(s) @ v
+        hidden |= distance > 0
+    if window:
+        hidden |= abs(distance) >= window
+    if mask is not None:
+        hidden |= ~mask
+    if segments is not None:
+        hidden |= (segments[:, :, None] != segments[:, None, :])[:, None]
+    e = np.where(hidden, 0, np.exp(s - s.max(-1, keepdims=True)))
+    return e / np.maximum(e.sum(-1, keepdims=True), 1e-300) @ v.repeat(group, 1)
 
 
 def token_loss(logits, targets):
@@ -171,6 +186,24 @@ def cases():
               ("attention %0, %1, %2 {causal}", lambda q, k, v: attention(q, k, v, True), [P(*q), P(*k), P(*v)])]
     c += [("attention %0, %1, %2 {scale = 7.0e-01 : f64}", lambda q, k, v: attention(q, k, v, scale=0.7),
            [P(1, 2, 3, 4), P(1, 2, 6, 4), P(1, 2, 6, 5)])]
+
+    q, k, v = P(2, 4, 5, 3), P(2, 2, 5, 3), P(2, 2, 5, 4)
+    c += [("attention %0, %1, %2", attention, [q, k, v]),
+          ("attention %0, %1, %2 {causal, window = 2 : i64}", lambda *x: attention(*x, causal=True, window=2), [q, k, v]),
+          ("attention %0, %1, %2 {window = 3 : i64}", lambda *x: attention(*x, window=3), [q, k, v]),
+          ("attention %0, %1, %2 {causal, soft_cap = 1.5 : f64}", lambda *x: attention(*x, causal=True, cap=1.5), [q, k, v]),
+          ("attention %0, %1, %2 {causal}", lambda *x: attention(*x, causal=True), [P(2, 4, 3, 3), k, v]),
+          ("attention %0, %1, %2 slopes %3", lambda q, k, v, x: attention(q, k, v, slopes=x), [q, k, v, P(4)]),
+          ("attention %0, %1, %2 segments %3 {causal}", lambda q, k, v, x: attention(q, k, v, True, segments=x),
+           [q, k, v, Ids(5, high=2)])]
+    c += [("attention %0, %1, %2 bias %3", lambda q, k, v, x: attention(q, k, v, bias=x), [q, k, v, P(*shape)])
+          for shape in [(2, 4, 5, 5), (1, 4, 5, 5), (2, 1, 1, 5), (1, 1, 5, 1), (1, 1, 1, 1)]]
+    c += [([("compare lt %3, %4", np.less), ("attention %0, %1, %2 mask %5", lambda q, k, v, x: attention(q, k, v, mask=x))], None,
+           [q, k, v, P(*shape), P(1)]) for shape in [(2, 4, 5, 5), (2, 1, 1, 5), (1, 4, 5, 1)]]
+    c += [([("compare lt %5, %6", np.less),
+            ("attention %0, %1, %2 bias %3 mask %7 slopes %4 {causal, window = 3 : i64, soft_cap = 2.0 : f64}",
+             lambda q, k, v, b, m, s: attention(q, k, v, True, None, 3, 2.0, b, m, s))], None,
+           [q, k, v, P(1, 4, 5, 5), P(4), P(1, 1, 5, 5), P(1)])]
 
     c += [("embedding %0, %1", lambda t, i: t[i], [P(6, 3), Ids(*shape, high=6)]) for shape in [(), (4,), (3, 2)]]
     for shape, ignored in [((5,), ()), ((3, 4), ())]:

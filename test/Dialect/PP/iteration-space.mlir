@@ -229,12 +229,25 @@ func.func @attention(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x5x8xf32>, %v: tenso
   return
 }
 
+// Two query heads for each head of keys. What is broadcast has no loops there.
+func.func @grouped_attention(%q: tensor<2x6x4x8xf32>, %k: tensor<2x3x4x8xf32>, %v: tensor<2x3x4x7xf32>, %bias: tensor<1x6x4x4xf32>,
+                             %mask: tensor<2x1x1x4xi1>, %slopes: tensor<6xf32>, %ids: tensor<2x4xi32>) {
+  // expected-remark @below {{a=2 b=3 c=2 d=4(replicate) e=8(replicate) f=4(replicate) g=7(replicate): [a, bc, d, e], [a, b, f, e], [a, b, f, g], [., bc, d, f], [a, ., ., f], [bc], [a, d] -> [a, bc, d, g], [a, bc, d].}}
+  %0:2 = pp.attention %q, %k, %v bias %bias mask %mask slopes %slopes segments %ids
+      : tensor<2x6x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x7xf32>, tensor<1x6x4x4xf32>, tensor<2x1x1x4xi1>, tensor<6xf32>, tensor<2x4xi32>
+  // expected-remark @below {{[., bc, d, f], [a, ., ., f], [bc], [a, d] -> [a, bc, d, e], [a, b, f, e], [a, b, f, g], [a, bc, d, f]; linear in {5}.}}
+  %1:4 = pp.attention_grad %q, %k, %v, %0#0, %0#1, %0#0 bias %bias mask %mask slopes %slopes segments %ids
+      : tensor<2x6x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x7xf32>, tensor<2x6x4x7xf32>, tensor<2x6x4xf32>
+      bias tensor<1x6x4x4xf32> mask tensor<2x1x1x4xi1> slopes tensor<6xf32> segments tensor<2x4xi32> -> tensor<2x6x4x4xf32>
+  return
+}
+
 !row = tensor<1x3x1x8xf32>
 !cache = tensor<1x3x16x8xf32>
 func.func @attention_step(%q: !row, %k: !row, %v: !row, %keys: !cache, %values: !cache, %at: tensor<1xi64>) {
   // expected-remark @below {{a=1 b=3 c=1(replicate) d=8(replicate) e=16(replicate) f=8(replicate): [a, b, c, d], [a, b, c, d], [a, b, c, f], [a, b, e, d], [a, b, e, f], [.] -> [a, b, c, f], [a, b, e, d], [a, b, e, f].}}
   %out, %keys_after, %values_after = pp.attention_step %q, %k, %v cache %keys, %values at %at {scale = 0.35 : f64}
-      : !row, !row, !cache, !cache, tensor<1xi64>
+      : !row, !row, !row, !cache, !cache, tensor<1xi64>
   return
 }
 
