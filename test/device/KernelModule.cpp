@@ -210,6 +210,17 @@ static void describeSums(BlockArgument argument, Operand &operand) {
     }
 }
 
+/// Says about what the slopes of attention are, if the argument is these. Others
+/// would give distant keys probabilities that are no numbers.
+static void describeSlopes(BlockArgument argument, Operand &operand) {
+  for (Operation *user : argument.getUsers())
+    if (auto attention = dyn_cast<AttentionOpInterface>(user);
+        attention && attention.getAttentionScores().slopes == argument) {
+      operand.mean = 0.1;
+      operand.deviation = 0.05;
+    }
+}
+
 /// Whether an argument says yes or no: the number itself is of no use.
 static bool isFlag(BlockArgument argument) {
   auto type = cast<RankedTensorType>(argument.getType());
@@ -258,6 +269,7 @@ static KernelDescription describe(KernelOp kernel) {
     operand.coordinates = findCoordinates(argument);
     operand.isFlag = isFlag(argument);
     describeSums(argument, operand);
+    describeSlopes(argument, operand);
   }
   for (auto [i, type] : llvm::enumerate(kernel.getResultTypes())) {
     Operand &operand = result.results.emplace_back();

@@ -341,8 +341,8 @@ def attention_cases(kernels):
 
 
 def changed_attention_model(sizes, key_heads, changes, element):
-    """Attention whose scores are changed or hidden, and its gradient. `changes`: attributes as they are written, `slopes`, `segments`, and
-    `bias` and `mask` with the dimensions of scores that they have, as in `mask b11s`."""
+    """Attention whose scores are changed or hidden, and its gradient. `changes`: attributes as they are written, and in this order
+    `bias` and `mask` with the dimensions of scores that they have (`mask b11s`), `slopes`, `segments`."""
     batch, heads, queries, keys, width, value_width = sizes
     statistics = "f32" if element == "bf16" else element
     dims = dict(zip("bhts", (batch, heads, queries, keys)))
@@ -386,11 +386,11 @@ CHANGED_ATTENTION = [
     ((1, 2, 100, 100, 16, 16), 1, [CAUSAL, "window = 33 : i64", "soft_cap = 2.0 : f64"]),
     ((1, 2, 90, 131, 20, 33), 2, ["window = 7 : i64", "slopes"]),
     ((3, 2, 31, 31, 16, 16), 2, ["segments", CAUSAL]),
-    ((2, 2, 65, 65, 32, 32), 1, ["mask b11s", "bias 1h1s", "soft_cap = 5.0 : f64"]),
-    ((2, 4, 70, 70, 64, 128), 2, ["bias 1hts", "slopes", "segments", CAUSAL]),
+    ((2, 2, 65, 65, 32, 32), 1, ["bias 1h1s", "mask b11s", "soft_cap = 5.0 : f64"]),
+    ((1, 4, 70, 70, 32, 20), 2, ["bias 1hts", "slopes", "segments", CAUSAL]),
     ((2, 1, 3, 50, 80, 80), 1, ["mask bhts", CAUSAL, "window = 20 : i64"]),
-    ((1, 8, 33, 64, 16, 16), 1, ["mask 11t1", "bias b111"]),
-    ((1, 2, 40, 70, 256, 256), 2, [CAUSAL, "window = 64 : i64", "bias 11ts", "mask 1h1s"]),
+    ((1, 8, 33, 64, 16, 16), 1, ["bias b111", "mask 11t1"]),
+    ((1, 2, 24, 40, 256, 144), 2, [CAUSAL, "window = 20 : i64", "bias 11ts", "mask 1h1s"]),
     ((1, 1, 129, 33, 16, 16), 1, ["mask b1ts"]),
 ]
 
@@ -547,6 +547,14 @@ BUGS = {
                                     r"(tail call void @llvm.nvvm.barrier[^\n]*\n(?:.*\n)*?)[^\n]*tail call void @llvm.nvvm.barrier[^\n]*\n", r"\1", "without a barrier|nobody has written since"),
     "attention, rows of other fragments": (attention_model(1, 1, 70, 70, 64, 64, False, "bf16"), "attention_1x1x70x64",
                                            r"(ldmatrix.sync.aligned.m8n8.x4).b16", r"\1.trans.b16", "of the largest element"),
+    "attention, window one wider": (changed_attention_model((1, 1, 70, 70, 16, 16), 1, [CAUSAL, "window = 37 : i64"], "f32"), "attention_1x1x70x16",
+                                    r"(add nuw nsw i32 %\d+), 37\b", r"\1, 38", "of the largest element"),
+    "attention, keys of other heads": (changed_attention_model((1, 4, 33, 33, 16, 16), 2, [CAUSAL], "f32"), "attention_1x4x33x16",
+                                       r"lshr (i32 %\d+), 1\n", r"and \1, 1\n", "of the largest element"),
+    "attention, segments before seen": (changed_attention_model((1, 1, 33, 33, 16, 16), 1, ["segments", CAUSAL], "f32"), "attention_1x1x33x16",
+                                        r"icmp eq (i32 %\d+, %\d+)", r"icmp sge \1", "of the largest element"),
+    "attention, last segment left out": (changed_attention_model((1, 1, 33, 33, 16, 16), 1, ["segments", CAUSAL], "f32"), "attention_1x1x33x16",
+                                         r"icmp sle (i32 %\d+, %\d+)", r"icmp slt \1", "of the largest element"),
     "scatter, barrier left out": (scatter_model(150, 40, 48, "f32", "i32"), "embedding_grad", r"tail call void @llvm.nvvm.barrier.*", "", "without a barrier|nobody has written since"),
     "scatter, lanes in one place": (scatter_model(150, 40, 48, "f32", "i32"), "embedding_grad", r"(shl nsw i32 -1, %\d+\n +%\d+ = )xor i32 (%\d+), -1", r"\1and i32 \2, 0",
                                     "without a barrier|nobody has written since"),

@@ -21,19 +21,24 @@ LogicalResult CudaAttentionForm::plan(KernelOp kernel) const {
   MLIRContext *context = kernel.getContext();
   int64_t queries, keys;
   ThreadsAttr threads;
+  auto getThreads = [&](int64_t count, int64_t perRow, int64_t each,
+                        int64_t shared) {
+    return ThreadsAttr::get(context, count, perRow, each,
+                            shared + countSegmentBytes(kernel, count));
+  };
   if (usesTensorCores(kernel)) {
     WarpTile tile = chooseWarpTile(kernel);
     queries = tile.rows;
     keys = tile.columns;
     // Four threads have a row of a product, each two neighbours.
-    threads = ThreadsAttr::get(context, tile.getThreads(), /*perRow=*/4,
-                               /*each=*/2, tile.sharedBytes);
+    threads = getThreads(tile.getThreads(), /*perRow=*/4, /*each=*/2,
+                         tile.sharedBytes);
   } else {
     AttentionTile tile = chooseAttentionTile(kernel);
     queries = tile.queries;
     keys = tile.keys;
-    threads = ThreadsAttr::get(context, kAttentionThreads, kAttentionColumns,
-                               /*each=*/1, tile.sharedBytes);
+    threads = getThreads(kAttentionThreads, kAttentionColumns, /*each=*/1,
+                         tile.sharedBytes);
   }
   if (int64_t most = getMostSharedBytes(kernel); threads.getShared() > most)
     return kernel.emitOpError("needs ")

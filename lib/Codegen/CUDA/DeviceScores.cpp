@@ -7,6 +7,7 @@
 #include "ppopt/Dialect/PP/Shapes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 #include <limits>
 
@@ -14,6 +15,13 @@ using namespace mlir;
 using namespace mlir::pp;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+int64_t pp::countSegmentBytes(KernelOp kernel, int64_t threads) {
+  constexpr int64_t kBytesOfWarp = 8;
+  bool hasSegments =
+      getAttention(kernel).getAttentionScores().segments != nullptr;
+  return hasSegments ? threads / kWarp * kBytesOfWarp : 0;
+}
 
 DeviceScores::DeviceScores(DeviceAttention &code, int64_t queriesOfTile,
                            int64_t keysOfTile)
@@ -158,21 +166,27 @@ Value DeviceScores::subtract(Value a, int64_t b) {
   return code.sub(code.max(a, code.index(b)), code.index(b));
 }
 
+Value DeviceScores::shift(Value number, int64_t by) {
+  if (auto sum = number.getDefiningOp<arith::AddIOp>())
+    if (std::optional<int64_t> constant = getConstantIntValue(sum.getRhs()))
+      return shift(sum.getLhs(), *constant + by);
+  return code.add(number, code.index(by));
+}
+
 Value DeviceScores::getPosition(Value query) {
-  return code.add(query, code.index(code.keys - code.queries));
+  return shift(query, code.keys - code.queries);
 }
 
 Value DeviceScores::getFirstKey(Value query) {
   if (window == 0)
     return code.index(0);
-  return subtract(code.add(getPosition(query), code.index(1)), window);
+  return subtract(shift(getPosition(query), 1), window);
 }
 
 Value DeviceScores::getEndKey(Value query) {
   if (code.isCausal)
-    return code.add(getPosition(query), code.index(1));
-  return window == 0 ? Value()
-                     : code.add(getPosition(query), code.index(window));
+    return shift(getPosition(query), 1);
+  return window == 0 ? Value() : shift(getPosition(query), window);
 }
 
 Value DeviceScores::getFirstQuery(Value key) {
@@ -181,13 +195,13 @@ Value DeviceScores::getFirstQuery(Value key) {
     return subtract(key, offset);
   if (window == 0)
     return code.index(0);
-  return subtract(code.add(key, code.index(1)), offset + window);
+  return subtract(shift(key, 1), offset + window);
 }
 
 Value DeviceScores::getEndQuery(Value key) {
   if (window == 0)
     return Value();
-  return subtract(code.add(key, code.index(window)), code.keys - code.queries);
+  return subtract(shift(key, window), code.keys - code.queries);
 }
 
 Value DeviceScores::alignDown(Value number, int64_t step) {
@@ -256,9 +270,12 @@ SeenRange DeviceScores::narrow(SeenRange range, Value first, int64_t count,
       });
 
   // Warps meet in shared memory.
+  int64_t bytes = code.kernel.getThreadsAttr().getShared() -
+                  countSegmentBytes(code.kernel, threads);
   auto getShared = [&](Value warp, int64_t i) {
-    return code.getElement(code.shared, i32,
-                           code.add(code.mul(warp, 2), code.index(i)));
+    return code.getElement(
+        code.shared, i32,
+        code.add(code.mul(warp, 2), code.index(bytes / 4 + i)));
   };
   for (int64_t i = 0; i < 2; ++i) {
     Value ofWarp = combineWarp(found[i], /*isMaximum=*/i == 1);
@@ -276,7 +293,6 @@ SeenRange DeviceScores::narrow(SeenRange range, Value first, int64_t count,
                      ? ofWarp
                      : emitExtreme(found[i], ofWarp, /*isMaximum=*/i == 1);
     }
-  code.synchronizeBlock();
   auto widen = [&](Value number) -> Value {
     return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
                                       number);
@@ -285,7 +301,7 @@ SeenRange DeviceScores::narrow(SeenRange range, Value first, int64_t count,
 }
 
 SeenRange DeviceScores::getKeys(Value first, int64_t count, int64_t step) {
-  Value last = code.add(first, code.index(count - 1));
+  Value last = shift(first, count - 1);
   SeenRange range{alignDown(getFirstKey(first), step), code.index(code.keys)};
   if (Value end = getEndKey(last))
     range.end = code.min(range.end, end);
@@ -293,7 +309,7 @@ SeenRange DeviceScores::getKeys(Value first, int64_t count, int64_t step) {
 }
 
 SeenRange DeviceScores::getKeysOfAll(Value first, int64_t count) {
-  Value last = code.add(first, code.index(count - 1));
+  Value last = shift(first, count - 1);
   SeenRange range{getFirstKey(last), code.index(code.keys)};
   if (Value end = getEndKey(first))
     // Causality leaves keys that exist.
@@ -302,7 +318,7 @@ SeenRange DeviceScores::getKeysOfAll(Value first, int64_t count) {
 }
 
 SeenRange DeviceScores::getQueries(Value first, int64_t count, int64_t step) {
-  Value last = code.add(first, code.index(count - 1));
+  Value last = shift(first, count - 1);
   SeenRange range{alignDown(getFirstQuery(first), step),
                   code.index(code.queries)};
   if (Value end = getEndQuery(last))
@@ -311,7 +327,7 @@ SeenRange DeviceScores::getQueries(Value first, int64_t count, int64_t step) {
 }
 
 SeenRange DeviceScores::getQueriesOfAll(Value first, int64_t count) {
-  Value last = code.add(first, code.index(count - 1));
+  Value last = shift(first, count - 1);
   SeenRange range{getFirstQuery(last), code.index(code.queries)};
   if (Value end = getEndQuery(first))
     range.end = code.min(range.end, end);

@@ -23,6 +23,10 @@ struct SeenRange {
   Value begin, end;
 };
 
+/// Returns the bytes of shared memory, at its end, in which threads of a block
+/// find the keys or queries of their segments.
+int64_t countSegmentBytes(KernelOp kernel, int64_t threads);
+
 /// Emits what changes and hides scores of the code's current head. Tiles are of
 /// so many queries and keys, and may have some that do not exist: of these the
 /// numbers are any finite ones.
@@ -96,6 +100,8 @@ private:
   Value clampQuery(Value query);
   Value clampKey(Value key);
   Value selectWhere(Value number, double equals, double then, Value otherwise);
+  /// Returns number + by: one addition to what is no such sum.
+  Value shift(Value number, int64_t by);
   /// Returns a - b, or 0 if that is less.
   Value subtract(Value a, int64_t b);
   Value alignDown(Value number, int64_t step);

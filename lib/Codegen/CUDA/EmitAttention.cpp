@@ -133,9 +133,9 @@ void ForwardEmitter::emit() {
   // Causal tiles with most keys first.
   Value part = c.sub(c.index(parts - 1), c.part);
   firstQuery = c.mul(part, c.tile.queries);
-  SeenRange seen = scores.getKeys(firstQuery, c.tile.queries, c.tile.keys);
   c.copyRows(op.getQ(), firstQuery, c.queries, c.queryWidth, c.tile.q,
              c.scale / c.unit);
+  SeenRange seen = scores.getKeys(firstQuery, c.tile.queries, c.tile.keys);
   SmallVector<Value> state = c.fill(rows, 1, -kInfinity).values;
   state.append(c.fill(rows, 1 + widths, 0).values);
   state = c.loop(

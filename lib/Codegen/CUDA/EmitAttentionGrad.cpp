@@ -128,10 +128,10 @@ void GradEmitter::emitScores(bool areRowsKeys, Value firstQuery, Value firstKey,
 
 /// dK and dV of a tile of keys.
 void GradEmitter::emitKeys(Value firstKey) {
-  SeenRange seeing = scores.getQueries(firstKey, c.tile.keys, c.tile.queries);
   copyKeys(firstKey);
   int64_t rows = c.tile.keys / kThreadRows;
   int64_t ofK = rows * queryWidths;
+  SeenRange seeing = scores.getQueries(firstKey, c.tile.keys, c.tile.queries);
   auto split = [&](ValueRange values) -> std::pair<Fragment, Fragment> {
     return {{rows, queryWidths, SmallVector<Value>(values.take_front(ofK))},
             {rows, valueWidths, SmallVector<Value>(values.drop_front(ofK))}};
@@ -164,9 +164,9 @@ void GradEmitter::emitKeys(Value firstKey) {
 
 /// dQ of a tile of queries, and the gradient of the bias.
 void GradEmitter::emitQueries(Value firstQuery) {
-  SeenRange seen = scores.getKeys(firstQuery, c.tile.queries, c.tile.keys);
   copyQueries(firstQuery);
   int64_t rows = c.tile.queries / kThreadRows;
+  SeenRange seen = scores.getKeys(firstQuery, c.tile.queries, c.tile.keys);
   Fragment dq = c.fill(rows, queryWidths, 0);
   dq.values = c.loop(
       seen.begin, seen.end, c.tile.keys, dq.values,

@@ -120,7 +120,6 @@ void WarpForwardEmitter::emit() {
   c.setPart(parts);
   // Causal tiles with most keys first.
   firstQuery = c.mul(c.sub(c.index(parts - 1), c.part), c.tile.rows);
-  SmallVector<ColumnRange> ranges = c.getKeyRanges(firstQuery);
   SmallVector<Value> fetched =
       c.fetch(op.getQ(), firstQuery, c.queries, c.queryWidth, c.tile.rowQK);
   ValueRange rest = fetched;
@@ -131,7 +130,7 @@ void WarpForwardEmitter::emit() {
   state.append(halves, c.constant(0));
   state.append(c.fillSums(c.tile.columnV));
   state = c.sweepColumns(
-      ranges, state,
+      c.getKeyRanges(firstQuery), state,
       [&](Value first) {
         SmallVector<Value> fetched =
             c.fetch(op.getK(), first, c.keys, c.queryWidth, c.tile.columnQK);

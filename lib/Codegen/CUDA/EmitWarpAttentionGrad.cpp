@@ -163,11 +163,11 @@ Weights WarpGradEmitter::emitWeights(Value tile, Value first, bool isMasked,
 /// dK and dV of a tile of keys.
 void WarpGradEmitter::emitKeys() {
   areRowsKeys = true;
-  SmallVector<ColumnRange> ranges = c.getQueryRanges(firstRow);
   putRows(fetchRows(ofKeys));
   c.synchronizeBlock();
   heldQK = c.holdRows(c.tile.rowQK);
   heldV = c.holdRows(c.tile.rowV);
+  SmallVector<ColumnRange> ranges = c.getQueryRanges(firstRow);
   SmallVector<Value> sums = c.fillSums(c.tile.columnQK);
   size_t ofK = sums.size();
   sums.append(c.fillSums(c.tile.columnV));
@@ -201,7 +201,6 @@ void WarpGradEmitter::emitKeys() {
 /// dQ of a tile of queries, and the gradient of the bias.
 void WarpGradEmitter::emitQueries() {
   areRowsKeys = false;
-  SmallVector<ColumnRange> ranges = c.getKeyRanges(firstRow);
   putRows(fetchRows(ofQueries));
   c.synchronizeBlock();
   heldQK = c.holdRows(c.tile.rowQK);
@@ -212,6 +211,7 @@ void WarpGradEmitter::emitQueries() {
     lse.push_back(c.loadNumber(c.tile.lse, row));
     delta.push_back(c.loadNumber(c.tile.delta, row));
   }
+  SmallVector<ColumnRange> ranges = c.getKeyRanges(firstRow);
   SeenRange seen{ranges.front().begin, ranges.back().end};
   endKey = seen.end;
   SmallVector<Value> sums =

@@ -136,6 +136,62 @@ pp.kernel @tensor_cores(%q: tensor<2x4x100x64xbf16>, %k: tensor<2x4x100x64xbf16>
 
 // -----
 
+// Scores that are changed, then hidden: the cap, the slope's part by the key's position less the query's, the bias, and what position, window and mask
+// say. A row that sees no key has a sum of zero. Head h reads the keys of head h / 2.
+// CHECK-LABEL: llvm.func @changed_tiles
+// CHECK: llvm.func @changed(
+// CHECK: %[[HEAD:.*]] = arith.remui %{{.*}}, %c4
+// CHECK: arith.divui %[[HEAD]], %c2
+// CHECK: scf.for {{.*}} iter_args
+// CHECK: %[[TANH:.*]] = math.tanh
+// CHECK: %[[CAPPED:.*]] = arith.mulf %[[TANH]]
+// CHECK: %[[DISTANCE:.*]] = arith.sitofp
+// CHECK: %[[SLOPED:.*]] = math.fma %{{.*}}, %[[DISTANCE]], %[[CAPPED]]
+// CHECK: %[[BIAS:.*]] = arith.mulf
+// CHECK: %[[SCORE:.*]] = arith.addf %[[SLOPED]], %[[BIAS]]
+// CHECK: arith.select %{{.*}}, %[[SCORE]], %cst
+// CHECK: %[[EMPTY:.*]] = arith.cmpf oeq
+// CHECK: arith.select %[[EMPTY]]
+// CHECK: math.log
+// CHECK: arith.cmpf oeq
+pp.kernel @changed(%q: tensor<1x4x33x8xf32>, %k: tensor<1x2x40x8xf32>, %v: tensor<1x2x40x8xf32>, %b: tensor<1x1x33x40xf32>, %m: tensor<1x1x1x40xi1>,
+    %s: tensor<4xf32>) -> (tensor<1x4x33x8xf32>, tensor<1x4x33xf32>) attributes {form = #pp.form<attention 1x4x33x8>} {
+  %0:2 = pp.attention %q, %k, %v bias %b mask %m slopes %s {causal, window = 20 : i64, soft_cap = 2.0 : f64}
+      : tensor<1x4x33x8xf32>, tensor<1x2x40x8xf32>, tensor<1x2x40x8xf32>, tensor<1x1x33x40xf32>, tensor<1x1x1x40xi1>, tensor<4xf32>
+  pp.return %0#0, %0#1 : tensor<1x4x33x8xf32>, tensor<1x4x33xf32>
+}
+
+// -----
+
+// A block of keys finds the queries of its segments, and takes the two heads of its group in turn. A block of queries also stores the gradient of the
+// bias: zeros for keys that it leaves out.
+// CHECK-LABEL: llvm.func @groups_tiles
+// CHECK: llvm.func @groups(
+// CHECK: scf.if
+// CHECK: arith.minsi
+// CHECK: arith.maxsi
+// CHECK: nvvm.barrier0
+// CHECK: scf.for {{.*}} %c2{{[_0-9]*}} step
+// CHECK: nvvm.mma.sync
+// CHECK: arith.cmpi eq
+// CHECK: } else {
+// CHECK: nvvm.mma.sync
+// CHECK: llvm.store %{{.*}} : f32, !llvm.ptr
+// CHECK: arith.maxui
+// CHECK: llvm.store %cst{{.*}} : f32, !llvm.ptr
+// CHECK: llvm.store %cst{{.*}} : f32, !llvm.ptr
+!q = tensor<2x4x100x64xbf16>
+!k = tensor<2x2x100x64xbf16>
+!l = tensor<2x4x100xf32>
+!p = tensor<2x4x100x100xf32>
+pp.kernel @groups(%q: !q, %k: !k, %v: !k, %o: !q, %l: !l, %d: !q, %b: tensor<1x4x1x100xf32>, %g: tensor<2x100xi32>) -> (!q, !k, !k, !p)
+    attributes {form = #pp.form<attention_grad 2x4x100x64>} {
+  %0:4 = pp.attention_grad %q, %k, %v, %o, %l, %d bias %b segments %g : !q, !k, !k, !q, !l bias tensor<1x4x1x100xf32> segments tensor<2x100xi32> -> !p
+  pp.return %0#0, %0#1, %0#2, %0#3 : !q, !k, !k, !p
+}
+
+// -----
+
 // Of 512 threads 8 have a row of the tile, each takes every 64th: sums of the 4 threads of a warp by shuffles, of the 16 warps in shared memory.
 // Columns 96 to 103 are none.
 // CHECK-LABEL: llvm.func @columns_tiles

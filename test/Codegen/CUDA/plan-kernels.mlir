@@ -160,6 +160,24 @@ module attributes {pp.thresholds = {"gpu-warps" = 2 : i64, "gpu-tensor-keys" = 1
 
 // -----
 
+// Two heads of queries read one of keys: of the gradient fewer tiles have keys than queries. With segments each warp has eight bytes more of shared memory.
+// CHECK: pp.kernel @grouped{{.*}}threads = #pp.threads<256, 16 per row, 1 each, 41792 shared>, tiles = #pp.tiles<16 of 64 queries, blocks of 32>
+// CHECK: pp.kernel @grouped_gradient{{.*}}tiles = #pp.tiles<48 of 32 queries, blocks of 32>
+!q = tensor<2x4x100x64xf32>
+!k = tensor<2x2x100x64xf32>
+!l = tensor<2x4x100xf32>
+!g = tensor<2x100xi32>
+pp.kernel @grouped(%q: !q, %k: !k, %v: !k, %g: !g) -> (!q, !l) attributes {form = #pp.form<attention 2x4x100x64>} {
+  %0:2 = pp.attention %q, %k, %v segments %g : !q, !k, !k, !g
+  pp.return %0#0, %0#1 : !q, !l
+}
+pp.kernel @grouped_gradient(%q: !q, %k: !k, %v: !k, %o: !q, %l: !l, %d: !q) -> (!q, !k, !k) attributes {form = #pp.form<attention_grad 2x4x100x64>} {
+  %0:3 = pp.attention_grad %q, %k, %v, %o, %l, %d : !q, !k, !k, !q, !l
+  pp.return %0#0, %0#1, %0#2 : !q, !k, !k
+}
+
+// -----
+
 // Attention of one position: a block has a head. Threads share a row of a cache, and each takes some at a time: 4, or fewer of wide rows, so that they
 // fit into registers. A short cache has fewer threads. Warps meet in shared memory: with less of it there are fewer.
 // CHECK: pp.kernel @step{{.*}}threads = #pp.threads<512, 8 per row, 8 each, 4224 shared>, tiles = #pp.tiles<3 of 1 heads, blocks of 256>
