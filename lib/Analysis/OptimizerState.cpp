@@ -4,6 +4,7 @@
 #include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "ppopt/Dialect/PP/Shapes.h"
+#include "schema/optimizer_state.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -13,7 +14,7 @@ SmallVector<StringRef> pp::getOptimizerStates(PlanOp plan) {
   if (plan.getOptimizer() == Optimizer::sgd)
     states = {"momentum"};
   if (plan.getEma())
-    states.push_back(kAverageState);
+    states.push_back(ppopt::schema::averageState);
   return states;
 }
 

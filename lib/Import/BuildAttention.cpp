@@ -1,19 +1,19 @@
 //===- BuildAttention.cpp - Scaled dot-product attention ------------------===//
 //
-// A mask that is constant and shows each position those up to it is
-// pp.attention {causal}. Other masks are plain ops: scores, mask, softmax,
-// matmul.
+// A constant mask that shows each position those up to it, or the last of
+// these, is causal or a window; other masks are operands of pp.attention.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Emitter.h"
 #include "EvaluateConstants.h"
-#include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/AttentionOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <cfloat>
 #include <cmath>
+#include <optional>
 
 using namespace llvm;
 using namespace mlir;
@@ -24,49 +24,59 @@ using Values = std::vector<Value>;
 
 namespace {
 
-enum class MaskForm { All, Causal, Other };
+/// What a constant mask shows.
+struct MaskForm {
+  bool isAll = false;     ///< each position sees all
+  bool isCausal = false;  ///< position t sees those up to it
+  int64_t window = 0;     ///< and of these only the last `window`; 0: all
+  bool isBoolean = false; ///< it only shows and hides
+};
 
-/// Whether position t sees exactly the positions that a constant mask of
-/// booleans, or of zeros and minus infinity, shows.
+/// Returns whether a mask of numbers hides a key for certain.
+bool recogniseHidden(const HostTensor &mask) {
+  bool hides = false;
+  HostTensor distinct = mask.collapse();
+  HostTensor::forEachIndex(distinct.getShape(), [&](ArrayRef<int64_t> at) {
+    hides |= distinct.getReal(at) == -INFINITY;
+  });
+  return hides;
+}
+
+/// Reads a mask of booleans, or of numbers that are added to scores.
 MaskForm recogniseMask(const HostTensor &mask) {
+  MaskForm form;
   int64_t rank = mask.getRank();
-  if (rank < 2)
-    return MaskForm::Other;
-  bool seesAll = true,
-       isCausal = mask.getShape()[rank - 2] == mask.getShape()[rank - 1];
-  Shape distinct(mask.getShape());
-  for (int64_t dim = 0; dim < rank - 2; ++dim)
-    if (mask.getStrides()[dim] == 0)
-      distinct[dim] = 1;
-  HostTensor::forEachIndex(distinct, [&](ArrayRef<int64_t> index) {
-    double value = mask.getReal(index);
+  int64_t queries = rank < 2 ? 0 : mask.getShape()[rank - 2];
+  int64_t keys = rank < 1 ? 0 : mask.getShape()[rank - 1];
+  form.isAll = form.isBoolean = true;
+  form.isCausal = queries > 0 && queries == keys;
+  int64_t nearestHidden = keys, farthestSeen = -1;
+  HostTensor distinct = mask.collapse();
+  HostTensor::forEachIndex(distinct.getShape(), [&](ArrayRef<int64_t> at) {
+    double value = distinct.getReal(at);
+    bool sees = distinct.isFloat() ? value == 0 : value != 0;
+    form.isBoolean &= sees || !distinct.isFloat() || value == -INFINITY;
+    form.isAll &= sees;
+  });
+  if (form.isAll || !form.isCausal)
+    return form;
+  HostTensor::forEachIndex(mask.getShape(), [&](ArrayRef<int64_t> at) {
+    double value = mask.getReal(at);
     bool sees = mask.isFloat() ? value == 0 : value != 0;
     bool hides = mask.isFloat() ? value == -INFINITY || value == -FLT_MAX ||
                                       value == -DBL_MAX
                                 : value == 0;
-    seesAll &= sees;
-    isCausal &= index[rank - 1] <= index[rank - 2] ? sees : hides;
+    int64_t distance = at[rank - 2] - at[rank - 1];
+    form.isCausal &= distance < 0 ? hides : sees || hides;
+    if (distance >= 0 && sees)
+      farthestSeen = std::max(farthestSeen, distance);
+    else if (distance >= 0)
+      nearestHidden = std::min(nearestHidden, distance);
   });
-  return seesAll    ? MaskForm::All
-         : isCausal ? MaskForm::Causal
-                    : MaskForm::Other;
-}
-
-/// The probabilities of plain attention under a mask; rows that see nothing are
-/// zero, and have no gradient.
-Value maskedSoftmax(OpCall &call, Emitter &emit, Value scores,
-                    const Tensor &mask) {
-  Dtype type = Emitter::typeOf(scores);
-  Value hidden = emit.number(type, -INFINITY), shown;
-  if (mask.type == Dtype::boolean) {
-    shown = emit.value(mask);
-    scores = emit.select(shown, scores, hidden);
-  } else {
-    scores = emit.add(scores, emit.operand(call, "attn_mask", type));
-    shown = emit.compare(ComparePredicate::Gt, scores, hidden);
-  }
-  Value probabilities = emit.make<SoftmaxOp>(scores);
-  return emit.select(shown, probabilities, emit.number(type, 0));
+  form.isCausal &= farthestSeen >= 0 && farthestSeen < nearestHidden;
+  if (form.isCausal && nearestHidden < keys)
+    form.window = nearestHidden;
+  return form;
 }
 
 /// [B, Hkv, S, D] as [B, H, S, D]: each head of keys serves H / Hkv in a row.
@@ -97,6 +107,63 @@ Value withFourDims(Emitter &emit, Value x) {
   return emit.reshape(x, shape);
 }
 
+/// A mask of scores in four dimensions, of which the first are those of the
+/// batch, the heads and the queries or 1.
+Value spreadMask(Emitter &emit, Value mask, ArrayRef<int64_t> scores) {
+  Shape shape(Emitter::shapeOf(mask));
+  shape.insert(shape.begin(), scores.size() - shape.size(), 1);
+  mask = emit.reshape(mask, shape);
+  // Several dimensions that become one are whole or 1.
+  if (scores.size() > 4 &&
+      llvm::any_of(ArrayRef(shape).drop_back(3),
+                   [](int64_t size) { return size != 1; })) {
+    llvm::copy(scores.drop_back(3), shape.begin());
+    mask = emit.broadcastTo(mask, shape);
+  }
+  return withFourDims(emit, mask);
+}
+
+/// What hides and changes scores.
+struct Masking {
+  Value bias, mask;
+  bool isCausal = false;
+  int64_t window = 0;
+};
+
+/// Returns the operands for a mask that `scores` has the shape of.
+std::optional<Masking> buildMasking(OpCall &call, Emitter &emit,
+                                    const Tensor &mask,
+                                    ArrayRef<int64_t> scores) {
+  Masking masking;
+  MaskForm form;
+  if (mask.constant) {
+    if (!fits(call, mask.shape, mask.shape))
+      return std::nullopt;
+    form = recogniseMask(*mask.constant);
+    if (form.isAll)
+      return masking;
+    if (form.isCausal) {
+      masking.isCausal = true;
+      masking.window = form.window;
+      return masking;
+    }
+  }
+  if (mask.type == Dtype::boolean) {
+    masking.mask = spreadMask(emit, emit.value(mask), scores);
+    return masking;
+  }
+  Value added = emit.operand(call, "attn_mask", call.result().type);
+  // A query of which all keys are hidden gives zeros, so what is hidden is
+  // said.
+  Value hidden = emit.number(call.result().type, -INFINITY);
+  if (!mask.constant || recogniseHidden(*mask.constant))
+    masking.mask = spreadMask(
+        emit, emit.compare(ComparePredicate::Gt, added, hidden), scores);
+  if (!form.isBoolean)
+    masking.bias = spreadMask(emit, added, scores);
+  return masking;
+}
+
 Values buildAttention(OpCall &call, Emitter &emit) {
   Value q = emit.value(call.tensor("query")),
         k = emit.value(call.tensor("key")),
@@ -109,10 +176,12 @@ Values buildAttention(OpCall &call, Emitter &emit) {
   const Tensor *mask = call.optionalTensor("attn_mask");
   double dropout = call.number("dropout_p", 0);
   bool isCausal = call.flag("is_causal", false);
+  Shape scores(Emitter::shapeOf(q));
+  scores.back() = Emitter::shapeOf(k).drop_back().back();
   q = withFourDims(emit, q);
   k = withFourDims(emit, k);
   v = withFourDims(emit, v);
-  int64_t heads = Emitter::shapeOf(q)[1];
+  int64_t heads = Emitter::shapeOf(q)[1], queries = Emitter::shapeOf(q)[2];
   auto serves = [&](Value x) {
     int64_t own = Emitter::shapeOf(x)[1];
     return own == heads ||
@@ -123,49 +192,44 @@ Values buildAttention(OpCall &call, Emitter &emit) {
               Twine(Emitter::shapeOf(k)[1]) + " of keys");
     return {};
   }
-  k = repeatHeads(emit, k, heads);
-  v = repeatHeads(emit, v, heads);
-  int64_t positions = Emitter::shapeOf(q)[2], keys = Emitter::shapeOf(k)[2];
-  double scale =
-      call.number("scale", 1 / std::sqrt(double(Emitter::shapeOf(q)[3])));
-  MaskForm form = isCausal ? MaskForm::Causal : MaskForm::All;
-  if (mask && mask->constant) {
-    if (!fits(call, mask->shape, mask->shape))
-      return {};
-    form = recogniseMask(*mask->constant);
-  } else if (mask) {
-    form = MaskForm::Other;
+  if (Emitter::shapeOf(k)[1] != Emitter::shapeOf(v)[1]) {
+    k = repeatHeads(emit, k, heads);
+    v = repeatHeads(emit, v, heads);
   }
-  Tensor ownMask;
-  bool isPlain = form == MaskForm::Other || dropout > 0 ||
-                 (form == MaskForm::Causal && positions != keys);
-  if (!isPlain) {
-    FloatAttr factor = call.has("scale")
-                           ? emit.getBuilder().getF64FloatAttr(scale)
-                           : FloatAttr();
-    Value out = emit.attention(q, k, v, form == MaskForm::Causal, factor);
-    return {emit.reshape(out, call.result().shape)};
-  }
-  Value scores =
-      emit.scale(emit.matmul(q, emit.transpose(k, {0, 1, 3, 2})), scale);
-  Value probabilities;
-  if (form == MaskForm::Causal) {
-    if (!fits(call, {positions, keys}, {positions, keys}))
+  Masking masking;
+  if (mask) {
+    std::optional<Masking> made = buildMasking(call, emit, *mask, scores);
+    if (!made)
       return {};
-    HostTensor lower(Dtype::boolean, {positions, keys});
-    HostTensor::forEachIndex({positions, keys}, [&](ArrayRef<int64_t> index) {
-      lower.set(index, {0, index[1] <= index[0]});
+    masking = *made;
+  }
+  if (isCausal && queries == scores.back()) {
+    masking.isCausal = true;
+  } else if (isCausal) {
+    // Of queries and keys of different numbers the first are aligned.
+    Shape shape = {queries, scores.back()};
+    if (!fits(call, shape, shape))
+      return {};
+    HostTensor lower(Dtype::boolean, shape);
+    HostTensor::forEachIndex(shape, [&](ArrayRef<int64_t> at) {
+      lower.set(at, {0, at[1] <= at[0]});
     });
-    ownMask = {Dtype::boolean, {positions, keys}, lower, {}, -1};
-    mask = &ownMask;
+    masking.mask = spreadMask(emit, emit.constant(lower), scores);
   }
-  if (form == MaskForm::All)
-    probabilities = emit.make<SoftmaxOp>(scores);
-  else
-    probabilities = maskedSoftmax(call, emit, scores, *mask);
-  if (dropout > 0)
-    probabilities = emit.dropout(probabilities, dropout);
-  return {emit.reshape(emit.matmul(probabilities, v), call.result().shape)};
+  OpBuilder &builder = emit.getBuilder();
+  auto real = [&](StringRef name) -> TypedAttr {
+    return call.has(name) ? builder.getF64FloatAttr(call.number(name, 0))
+                          : FloatAttr();
+  };
+  Value out = emit.make<AttentionOp>(
+      q, k, v, masking.bias, masking.mask, /*slopes=*/Value(),
+      /*segments=*/Value(), masking.isCausal,
+      masking.window ? builder.getI64IntegerAttr(masking.window)
+                     : IntegerAttr(),
+      /*soft_cap=*/TypedAttr(), real("scale"),
+      dropout > 0 ? builder.getF64FloatAttr(dropout) : TypedAttr(),
+      /*stream=*/IntegerAttr());
+  return {emit.reshape(out, call.result().shape)};
 }
 
 const OpRow rows[] = {

@@ -391,12 +391,3 @@ Value Emitter::dropout(Value value, double p) {
                          builder.getF64FloatAttr(p), /*stream=*/IntegerAttr(),
                          /*tile=*/TileAttr());
 }
-
-Value Emitter::attention(Value q, Value k, Value v, bool isCausal,
-                         FloatAttr scale) {
-  return make<AttentionOp>(q, k, v, /*bias=*/Value(), /*mask=*/Value(),
-                           /*slopes=*/Value(), /*segments=*/Value(), isCausal,
-                           /*window=*/IntegerAttr(), /*soft_cap=*/TypedAttr(),
-                           scale, /*dropout=*/TypedAttr(),
-                           /*stream=*/IntegerAttr());
-}

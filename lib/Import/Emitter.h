@@ -90,8 +90,6 @@ public:
   Value matmul(Value lhs, Value rhs);
 
   Value dropout(Value value, double p);
-  /// pp.attention of operands of four dimensions; a null scale is the default.
-  Value attention(Value q, Value k, Value v, bool isCausal, FloatAttr scale);
 
   static ArrayRef<int64_t> shapeOf(Value value);
   static int64_t rankOf(Value value) { return shapeOf(value).size(); }

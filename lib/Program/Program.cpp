@@ -138,19 +138,51 @@ void ProgramWriter::addInputs() {
   }
 }
 
-schema::Initializer describeInit(InitAttr init) {
-  schema::Initializer described;
-  described.kind =
-      toSchema<schema::InitialValues>(stringifyInitKind(init.getKind()));
+/// Returns what the runtime draws for a whole parameter of this shape: xavier
+/// and kaiming are a variance, of a uniform or a normal distribution.
+schema::Initializer describeInit(InitAttr init, ArrayRef<int64_t> shape) {
   double first = init.getFirst().convertToDouble();
   double second = init.getSecond().convertToDouble();
-  if (init.getKind() == InitKind::Uniform) {
+  auto ofVariance = [&](bool isUniform, double mean) {
+    schema::Initializer described;
+    double deviation = first / std::sqrt(mean);
+    described.kind = isUniform ? schema::InitialValues::uniform
+                               : schema::InitialValues::normal;
+    if (isUniform) {
+      described.high = deviation * std::sqrt(3.0);
+      described.low = -described.high;
+    } else {
+      described.std = deviation;
+    }
+    return described;
+  };
+  auto getMeanFan = [&] {
+    auto fans = shape.take_back(2);
+    return (static_cast<double>(fans[0]) + static_cast<double>(fans[1])) / 2;
+  };
+  schema::Initializer described;
+  switch (init.getKind()) {
+  case InitKind::XavierUniform:
+  case InitKind::XavierNormal:
+    return ofVariance(init.getKind() == InitKind::XavierUniform, getMeanFan());
+  case InitKind::KaimingUniform:
+  case InitKind::KaimingNormal:
+    return ofVariance(init.getKind() == InitKind::KaimingUniform, second);
+  case InitKind::Uniform:
     described.low = first;
     described.high = second;
-  } else if (init.getKind() == InitKind::Normal) {
+    break;
+  case InitKind::Normal:
+  case InitKind::TruncNormal:
     described.mean = first;
     described.std = second;
+    break;
+  case InitKind::Zeros:
+  case InitKind::Ones:
+    break;
   }
+  described.kind =
+      toSchema<schema::InitialValues>(stringifyInitKind(init.getKind()));
   return described;
 }
 
@@ -235,7 +267,6 @@ LogicalResult ProgramWriter::addParameters() {
     described.decayed = !param.getNoDecay() && described.decayScale != 0.0;
     if (!described.decayed)
       described.decayScale.reset();
-    described.init = describeInit(param.getInit());
     described.places = toVector(param.getPlaces());
     auto sharding = param->getAttrOfType<ShardingAttr>(kShardingAttr);
     if (sharding && !sharding.isWhole()) {
@@ -245,6 +276,7 @@ LogicalResult ProgramWriter::addParameters() {
         return failure();
       described.tile = std::move(*tile);
     }
+    described.init = describeInit(param.getInit(), described.globalShape());
     program.parameters.push_back(std::move(described));
   }
   return success();

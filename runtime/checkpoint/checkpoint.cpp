@@ -9,6 +9,7 @@
 #include "checkpoint/shard_index.h"
 #include "device/runs.h"
 #include "executor/rank.h"
+#include "schema/optimizer_state.h"
 
 #include <cstring>
 #include <filesystem>
@@ -75,7 +76,7 @@ averagesOf(const std::optional<std::set<std::string>> &parameters) {
     return std::nullopt;
   Names names;
   for (const std::string &name : *parameters)
-    names.insert(stateName(kAverageState, name));
+    names.insert(stateName(schema::averageState, name));
   return names;
 }
 
@@ -154,8 +155,9 @@ void Checkpoint::load(const ppopt_rank &rank) {
       const std::string &name = rank.program.parameters[held.parameter].name;
       const auto &states = memory->place.find(held.parameter)->states;
       const StoredTensor *average =
-          takesAverages_ ? optimizer_->find(stateName(kAverageState, name))
-                         : nullptr;
+          takesAverages_
+              ? optimizer_->find(stateName(schema::averageState, name))
+              : nullptr;
       copy(average ? *average : *parameters_->find(name), held, held.value);
       for (size_t i = 0; i < states.size(); ++i)
         copy(*optimizer_->find(stateName(states[i].name, name)), held,

@@ -33,9 +33,6 @@ bool isCheckpointFileOf(CheckpointPart part, const std::string &name);
 /// Returns the tensor name of a parameter's optimizer state: "m/layers.0.w".
 std::string stateName(const std::string &state, const std::string &parameter);
 
-/// The state that has averages of parameters (--ema).
-inline constexpr const char *kAverageState = "ema";
-
 struct CheckpointTensor {
   WantedTensor tensor;
   CheckpointPart part;

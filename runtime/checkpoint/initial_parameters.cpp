@@ -10,6 +10,7 @@
 #include "device/runs.h"
 #include "device/transposed.h"
 #include "ppopt/nearest_names.h"
+#include "schema/optimizer_state.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -140,7 +141,7 @@ InitialParameters::Source::Source(const std::string &path,
     else
       extras.push_back(name);
   this->files.insert(this->files.end(), averages.begin(), averages.end());
-  const std::string begin = stateName(kAverageState, prefix);
+  const std::string begin = stateName(schema::averageState, prefix);
   for (const auto &[name, stored] : this->averages.tensors())
     if (name.rfind(begin, 0) == 0)
       names.insert_or_assign(name.substr(begin.size()), stored);

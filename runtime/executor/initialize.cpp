@@ -23,8 +23,7 @@ class Values {
 public:
   Values(const Initializer &init, std::string_view name, int64_t seed)
       : init(init), stream(streamOf(name)), seed(seed),
-        isDrawn(init.kind == InitialValues::uniform ||
-                init.kind == InitialValues::normal) {
+        isDrawn(init.kind == InitialValues::uniform || init.isNormal()) {
     if (!isDrawn)
       std::fill_n(values, elementsAtOnce,
                   init.kind == InitialValues::ones ? 1.0 : 0.0);

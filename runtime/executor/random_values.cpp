@@ -103,25 +103,36 @@ PPOPT_CLONES void makeUniform(double low, double width,
       out[4 * i + word] = low + width * (exact(words[word][i]) * 0x1p-32);
 }
 
-/// Computes one Box-Muller pair per block.
+/// Two normal numbers.
+struct Pair {
+  double even, odd;
+};
+
+/// Box-Muller.
+[[gnu::always_inline]] inline Pair makePair(uint32_t first, uint32_t second) {
+  double radius = std::sqrt(-2 * logarithm((exact(first) + 1) * 0x1p-32));
+  // The angle 2π·second·2⁻³² is a whole number of quarter turns plus a rest
+  // of at most an eighth.
+  constexpr uint32_t eighth = uint32_t{1} << 29;
+  uint32_t turned = second + eighth;
+  uint64_t quarter = turned >> 30;
+  constexpr double pi = 3.14159265358979323846;
+  double rest = (exact(turned & 0x3FFFFFFF) - eighth) * (pi * 0x1p-31);
+  double c = cosine(rest), s = sine(rest);
+  bool swaps = quarter & 1;
+  double cosOfAngle =
+      ofBits(bitsOf(swaps ? s : c) ^ (((quarter + 1) & 2) << 62));
+  double sinOfAngle = ofBits(bitsOf(swaps ? c : s) ^ ((quarter & 2) << 62));
+  return {radius * cosOfAngle, radius * sinOfAngle};
+}
+
+/// Computes one pair per block.
 PPOPT_CLONES void makePairs(double mean, double std, const uint32_t *first,
                             const uint32_t *second, double *even, double *odd) {
   for (int64_t i = 0; i < count; ++i) {
-    double radius = std::sqrt(-2 * logarithm((exact(first[i]) + 1) * 0x1p-32));
-    // The angle 2π·second·2⁻³² is a whole number of quarter turns plus a rest
-    // of at most an eighth.
-    constexpr uint32_t eighth = uint32_t{1} << 29;
-    uint32_t turned = second[i] + eighth;
-    uint64_t quarter = turned >> 30;
-    constexpr double pi = 3.14159265358979323846;
-    double rest = (exact(turned & 0x3FFFFFFF) - eighth) * (pi * 0x1p-31);
-    double c = cosine(rest), s = sine(rest);
-    bool swaps = quarter & 1;
-    double cosOfAngle =
-        ofBits(bitsOf(swaps ? s : c) ^ (((quarter + 1) & 2) << 62));
-    double sinOfAngle = ofBits(bitsOf(swaps ? c : s) ^ ((quarter & 2) << 62));
-    even[i] = mean + std * (radius * cosOfAngle);
-    odd[i] = mean + std * (radius * sinOfAngle);
+    Pair pair = makePair(first[i], second[i]);
+    even[i] = mean + std * pair.even;
+    odd[i] = mean + std * pair.odd;
   }
 }
 
@@ -136,14 +147,39 @@ void makeNormal(double mean, double std, const Words<uint32_t> &words,
       out[4 * i + word] = values[word][i];
 }
 
+/// Draws a normal number again, each time a step earlier, until it is within
+/// two. One in 22 is not.
+double redraw(uint64_t key, uint64_t block, int lane) {
+  for (uint64_t step = initialStep - 1;; --step) {
+    PhiloxBlock words = keyedBlock(key, block, step);
+    Pair pair = makePair(words[lane & 2], words[(lane & 2) + 1]);
+    double value = lane & 1 ? pair.odd : pair.even;
+    if (std::fabs(value) <= 2)
+      return value;
+  }
+}
+
+void makeTruncated(double mean, double std, uint64_t key, uint64_t firstBlock,
+                   const Words<uint32_t> &words, double *out) {
+  makeNormal(0, 1, words, out);
+  for (int64_t i = 0; i < 4 * count; ++i) {
+    if (std::fabs(out[i]) > 2)
+      out[i] = redraw(key, firstBlock + uint64_t(i) / 4, int(i % 4));
+    out[i] = mean + std * out[i];
+  }
+}
+
 } // namespace
 
 void drawValues(const Initializer &init, int64_t seed, uint64_t stream,
                 uint64_t firstBlock, double *out) {
   Words<uint32_t> words;
-  drawWords(uint64_t(seed) ^ stream, firstBlock, words);
+  uint64_t key = uint64_t(seed) ^ stream;
+  drawWords(key, firstBlock, words);
   if (init.kind == InitialValues::uniform)
     return makeUniform(init.low, init.high - init.low, words, out);
+  if (init.kind == InitialValues::trunc_normal)
+    return makeTruncated(init.mean, init.std, key, firstBlock, words, out);
   makeNormal(init.mean, init.std, words, out);
 }
 

@@ -13,9 +13,10 @@
 
 namespace ppopt::schema {
 
-enum class InitialValues { zeros, ones, uniform, normal };
+enum class InitialValues { zeros, ones, uniform, normal, trunc_normal };
 template <> struct Words<InitialValues> {
-  static constexpr const char *words[] = {"zeros", "ones", "uniform", "normal"};
+  static constexpr const char *words[] = {"zeros", "ones", "uniform", "normal",
+                                          "trunc_normal"};
 };
 
 /// The valid ids: [0, size) and `ignored`.
@@ -96,7 +97,11 @@ struct Initializer {
   static constexpr const char *title = "Initial values";
   InitialValues kind = InitialValues::zeros;
   double low = 0, high = 0; ///< uniform
-  double mean = 0, std = 0; ///< normal
+  double mean = 0, std = 0; ///< normal, trunc_normal
+
+  bool isNormal() const {
+    return kind == InitialValues::normal || kind == InitialValues::trunc_normal;
+  }
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("kind", self.kind, "the distribution");
@@ -104,9 +109,10 @@ struct Initializer {
       g("low", self.low, "included");
       g("high", self.high, "not included");
     });
-    f.when(self.kind == InitialValues::normal, "`normal`", [&](auto &g) {
-      g("mean", self.mean, "of the distribution");
-      g("std", self.std, "its standard deviation");
+    f.when(self.isNormal(), "`normal`, `trunc_normal`", [&](auto &g) {
+      g("mean", self.mean, "of the distribution, before it is cut");
+      g("std", self.std,
+        "its standard deviation; it is cut at two from the mean");
     });
   }
 };

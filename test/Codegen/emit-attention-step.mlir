@@ -28,6 +28,6 @@ pp.task forward stage 0 @generate(%x: tensor<1x9x1x20xf32> {pp.role = #pp.role<i
   %0 = pp.slice %x [0, 0, 0, 0] : tensor<1x9x1x20xf32> to tensor<1x3x1x20xf32>
   %1 = pp.slice %x [0, 3, 0, 0] : tensor<1x9x1x20xf32> to tensor<1x3x1x20xf32>
   %2 = pp.slice %x [0, 6, 0, 0] : tensor<1x9x1x20xf32> to tensor<1x3x1x20xf32>
-  %o, %ka, %va = pp.attention_step %0, %1, %2 cache %k, %v at %at {scale = 0.5 : f64} : tensor<1x3x1x20xf32>, tensor<1x3x1x20xf32>, tensor<1x3x9000x20xf32>, tensor<1x3x9000x20xf32>, tensor<1xi64>
+  %o, %ka, %va = pp.attention_step %0, %1, %2 cache %k, %v at %at {scale = 0.5 : f64} : tensor<1x3x1x20xf32>, tensor<1x3x1x20xf32>, tensor<1x3x1x20xf32>, tensor<1x3x9000x20xf32>, tensor<1x3x9000x20xf32>, tensor<1xi64>
   pp.return %o, %ka, %va : tensor<1x3x1x20xf32>, tensor<1x3x9000x20xf32>, tensor<1x3x9000x20xf32>
 }

@@ -59,7 +59,7 @@ pp.kernel @grad(%q: tensor<2x3x300x64xf64>, %lse: tensor<2x3x300xf64>) -> tensor
 // CHECK: pp.kernel @step{{.*}}tiles = #pp.tiles<3 of 1 heads, blocks of 4096>
 pp.kernel @step(%q: tensor<1x3x1x20xf32>, %k: tensor<1x3x9000x20xf32>, %v: tensor<1x3x9000x20xf32>, %at: tensor<1xi64>) -> (tensor<1x3x1x20xf32>, tensor<1x3x9000x20xf32>, tensor<1x3x9000x20xf32>)
     attributes {form = #pp.form<attention_step 1x3x1x20>} {
-  %o, %ka, %va = pp.attention_step %q, %q, %q cache %k, %v at %at {scale = 0.5 : f64} : tensor<1x3x1x20xf32>, tensor<1x3x1x20xf32>, tensor<1x3x9000x20xf32>, tensor<1x3x9000x20xf32>, tensor<1xi64>
+  %o, %ka, %va = pp.attention_step %q, %q, %q cache %k, %v at %at {scale = 0.5 : f64} : tensor<1x3x1x20xf32>, tensor<1x3x1x20xf32>, tensor<1x3x1x20xf32>, tensor<1x3x9000x20xf32>, tensor<1x3x9000x20xf32>, tensor<1xi64>
   pp.return %o, %ka, %va : tensor<1x3x1x20xf32>, tensor<1x3x9000x20xf32>, tensor<1x3x9000x20xf32>
 }
 

@@ -2,7 +2,8 @@
 """Holds attention, which the compiler writes in blocks, against numpy: outputs by the loss, gradients element by element.
 
 Shapes are those that blocks do not fit: lengths around multiples of vectors and blocks, other lengths and widths of keys and
-values than of queries, one fused projection or three tensors, heads before or after positions.
+values than of queries, one fused projection or three tensors, heads before or after positions, fewer heads of keys. Each of
+what changes or hides scores stands alone and with others, with rows that see no key.
 By hand: check_attention.py --filter bf16.
 """
 import math
@@ -22,64 +23,159 @@ from support.results import Harness  # noqa: E402
 TOLERANCE = {"f64": 1e-12, "f32": 2e-5, "bf16": 4e-2}
 
 
-def attention(q, k, v, dout, causal, scale):
-    """The output and the gradients of q, k and v; [batch, heads, positions, width]."""
-    s = q @ k.swapaxes(-1, -2) * scale
+def sum_to(x, shape):
+    """Sums what was broadcast from `shape`."""
+    return x.sum(tuple(i for i, n in enumerate(shape) if n == 1), keepdims=True).reshape(shape)
+
+
+def attention(values, dout, scale, causal=False, window=None, cap=None, mask=None, segments=None):
+    """The output, and the gradients of `values`: q, k and v [batch, heads, positions, width], perhaps bias and slopes."""
+    q, k, v = (values[name] for name in "qkv")
+    group = q.shape[1] // k.shape[1]
+    each_k, each_v = k.repeat(group, 1), v.repeat(group, 1)
+    queries, keys = q.shape[2], k.shape[2]
+    distance = np.arange(keys) - np.arange(queries)[:, None] - (keys - queries)
+    raw = q @ each_k.swapaxes(-1, -2) * scale
+    share = np.tanh(raw / cap) if cap else 0
+    s = cap * share if cap else raw
+    if "slopes" in values:
+        s = s + values["slopes"][:, None, None] * distance
+    if "bias" in values:
+        s = s + values["bias"]
+    hidden = np.zeros(s.shape, bool)
     if causal:
-        s = np.where(np.tri(s.shape[-1], dtype=bool), s, -np.inf)
-    p = np.exp(s - s.max(-1, keepdims=True))
-    p /= p.sum(-1, keepdims=True)
-    dp = dout @ v.swapaxes(-1, -2)
-    ds = p * (dp - (dp * p).sum(-1, keepdims=True)) * scale
-    return p @ v, ds @ k, ds.swapaxes(-1, -2) @ q, p.swapaxes(-1, -2) @ dout
+        hidden |= distance > 0
+    if window:
+        hidden |= abs(distance) >= window
+    if mask is not None:
+        hidden |= ~mask
+    if segments is not None:
+        hidden |= (segments[:, :, None] != segments[:, None, :])[:, None]
+    s = np.where(hidden, -np.inf, s)
+    most = np.maximum(s.max(-1, keepdims=True), -1e30)
+    p = np.exp(s - most)
+    p /= np.maximum(p.sum(-1, keepdims=True), 1e-30)
+    dp = dout @ each_v.swapaxes(-1, -2)
+    ds = p * (dp - (dp * p).sum(-1, keepdims=True))
+    gradients = {}
+    if "bias" in values:
+        gradients["bias"] = sum_to(ds, values["bias"].shape)
+    if "slopes" in values:
+        gradients["slopes"] = (ds * distance).sum((0, 2, 3))
+    raw_ds = ds * (1 - share * share) * scale
+
+    def of_group(x):
+        return x.reshape(k.shape[0], k.shape[1], group, *x.shape[2:]).sum(2)
+    gradients |= {"q": raw_ds @ each_k, "k": of_group(raw_ds.swapaxes(-1, -2) @ q), "v": of_group(p.swapaxes(-1, -2) @ dout)}
+    return p @ each_v, gradients
 
 
 def tensor(type_, *shape):
     return f"tensor<{'x'.join(map(str, (*shape, type_)))}>"
 
 
-class Case:
-    """A model of one attention; its loss is the sum of the output times given weights."""
+def documents(random, batch, tokens, type_=np.int32):
+    """Ids of segments: a few runs, ids that come again, and negative ones."""
+    ids = np.sort(random.integers(0, 4, (batch, tokens)), 1) - 2
+    ids[:, tokens // 2:][ids[:, tokens // 2:] == 1] = -2
+    return ids.astype(type_)
 
-    def __init__(self, type_, queries, keys, width, value_width, causal, fused=False, batch=2, heads=3):
+
+class Case:
+    """A model of one attention; its loss is the sum of the output times given weights.
+
+    `bias` and `mask` are shapes in which a letter of "bhts" stands for a dimension and "1" for a broadcast one.
+    """
+
+    def __init__(self, type_, queries, keys, width, value_width, causal=False, fused=False, batch=2, heads=3, key_heads=None,
+                 window=None, cap=None, bias=None, mask=None, slopes=False, segments=None, trained=True):
         self.type, self.fused, self.causal = type_, fused, causal
-        self.batch, self.heads = batch, heads
+        self.batch, self.heads, self.key_heads = batch, heads, key_heads or heads
         self.queries, self.keys, self.width, self.value_width = queries, keys, width, value_width
+        self.window, self.cap, self.options, self.trained = window, cap, [], trained
         random = np.random.default_rng(queries * 1000 + keys)
         self.held = "f32" if type_ == "bf16" else type_  # the type of parameters
         number = np.float64 if type_ == "f64" else np.float32
-        shapes = {"q": (batch, heads, queries, width), "k": (batch, heads, keys, width),
-                  "v": (batch, heads, keys, value_width)}
+        shapes = {"q": (batch, heads, queries, width), "k": (batch, self.key_heads, keys, width),
+                  "v": (batch, self.key_heads, keys, value_width)}
         if fused:
             shapes = {"qkv": (batch, queries, 3 * heads * width)}
         self.params = {n: random.standard_normal(s).astype(number) for n, s in shapes.items()}
+        full = dict(zip("bhts", (batch, heads, queries, keys)), **{"1": 1})
+        if bias:
+            self.params["bias"] = random.standard_normal([full[d] for d in bias]).astype(number)
+            self.options.append(f"bias {bias}")
+        if slopes:
+            self.params["slopes"] = (0.5 ** np.arange(1, heads + 1)).astype(number)
+            self.options.append("slopes")
+        self.mask = self.segments = None
+        if mask:
+            self.mask = random.random([full[d] for d in mask]) < 0.6
+            self.mask[:, :, ::3] = False  # a few rows see no key
+            if mask[2] == "1":
+                self.mask[0] = np.arange(self.mask.shape[3]) < keys // 2  # padding
+            self.options.append(f"mask {mask}")
+        if segments:
+            self.segments = documents(random, batch, queries, segments)
+            self.options.append(f"segments {np.dtype(segments)}")
+        self.options += [f"window {window}"] if window else []
+        self.options += [f"cap {cap}"] if cap else []
+        self.options += [f"heads {heads}:{key_heads}"] if key_heads else []
+        self.options += ["frozen"] if not trained else []
         self.weights = random.standard_normal((batch, queries, heads * value_width)).astype(number)
         self.rows = np.zeros(977, number)  # of a batch that attention has nothing to do with
 
     @property
     def name(self):
-        return (f"{self.type} {self.queries}x{self.keys}x{self.width}x{self.value_width}"
-                f"{' causal' if self.causal else ''}{' fused' if self.fused else ''}")
+        return " ".join(filter(None, [f"{self.type} {self.queries}x{self.keys}x{self.width}x{self.value_width}",
+                                      "causal" if self.causal else "", "fused" if self.fused else "", *self.options]))
+
+    def attributes(self):
+        parts = ["causal"] if self.causal else []
+        parts += [f"window = {self.window} : i64"] if self.window else []
+        parts += [f"soft_cap = {self.cap:.1f} : f64"] if self.cap else []
+        return "{" + ", ".join(parts) + "}"
 
     def model(self):
         b, h, t, s, d, e = self.batch, self.heads, self.queries, self.keys, self.width, self.value_width
-        lines, values = [], []
+        lines, values = [], {}
         for name, value in self.params.items():
             held = tensor(self.held, *value.shape)
-            lines.append(f'%{name}_p = pp.param "{name}" {{init = #pp.init<zeros>}} : {held}')
-            lines.append(f"%{name} = pp.cast %{name}_p : {held} to {tensor(self.type, *value.shape)}"
-                         if self.type != self.held else "")
-            values.append(f"%{name}" if self.type != self.held else f"%{name}_p")
-        q, k, v = (tensor(self.type, b, h, *x) for x in [(t, d), (s, d), (s, e)])
+            frozen = "" if self.trained or name not in ("bias", "slopes") else ", frozen"
+            # Biases and slopes are added to scores, which are f32.
+            is_cast = self.type != self.held and name not in ("bias", "slopes")
+            lines.append(f'%{name}_p = pp.param "{name}" {{init = #pp.init<zeros>{frozen}}} : {held}')
+            lines.append(f"%{name} = pp.cast %{name}_p : {held} to {tensor(self.type, *value.shape)}" if is_cast else "")
+            values[name] = f"%{name}" if is_cast else f"%{name}_p"
+        q, k, v = tensor(self.type, b, h, t, d), tensor(self.type, b, self.key_heads, s, d), tensor(self.type, b, self.key_heads, s, e)
         if self.fused:
             split, all_heads = tensor(self.type, b, t, 3 * h, d), tensor(self.type, b, 3 * h, t, d)
-            lines += [f"%split = pp.reshape {values[0]} : {tensor(self.type, b, t, 3 * h * d)} to {split}",
+            lines += [f"%split = pp.reshape {values['qkv']} : {tensor(self.type, b, t, 3 * h * d)} to {split}",
                       f"%heads = pp.transpose %split [0, 2, 1, 3] : {split}"]
             lines += [f"%{n} = pp.slice %heads [0, {i * h}, 0, 0] : {all_heads} to {q}" for i, n in enumerate("qkv")]
-            values = ["%q", "%k", "%v"]
+            values |= {n: f"%{n}" for n in "qkv"}
+        operands, types = "", [q, k, v]
+        if "bias" in self.params:
+            operands += f" bias {values['bias']}"
+            types.append(tensor(self.held, *self.params["bias"].shape))
+        if self.mask is not None:
+            numbers = tensor(self.held, *self.mask.shape)
+            lines += [f'%mask_p = pp.param "mask" {{init = #pp.init<zeros>, frozen}} : {numbers}',
+                      f"%none = pp.constant dense<0.0> : {tensor(self.held)}",
+                      f"%mask = pp.compare gt %mask_p, %none : {numbers}, {tensor(self.held)}"]
+            operands += " mask %mask"
+            types.append(tensor("i1", *self.mask.shape))
+        if "slopes" in self.params:
+            operands += f" slopes {values['slopes']}"
+            types.append(tensor(self.held, h))
+        if self.segments is not None:
+            ids = tensor("i64" if self.segments.dtype == np.int64 else "i32", *self.segments.shape)
+            lines.append(f"%ids = pp.constant dense<{self.segments.tolist()}> : {ids}")
+            operands += " segments %ids"
+            types.append(ids)
         out, merged = tensor(self.type, b, h, t, e), tensor(self.type, b, t, h * e)
         held = tensor(self.held, b, t, h * e)
-        lines += [f"%a, %lse = pp.attention {', '.join(values)} {{{'causal' if self.causal else ''}}} : {q}, {k}, {v}",
+        lines += [f"%a, %lse = pp.attention {', '.join(values[n] for n in 'qkv')}{operands} {self.attributes()} : {', '.join(types)}",
                   f"%at = pp.transpose %a [0, 2, 1, 3] : {out}",
                   f"%m = pp.reshape %at : {tensor(self.type, b, t, h, e)} to {merged}"]
         if self.type != self.held:
@@ -93,23 +189,31 @@ class Case:
         return (f'func.func @attention(%rows: {rows} {{pp.input = "rows"}}) -> {scalar} {{\n  '
                 + "\n  ".join(filter(None, lines)) + f"\n  return %loss : {scalar}\n}}\n")
 
+    def initial(self):
+        values = {**self.params, "weights": self.weights}
+        if self.mask is not None:
+            values["mask"] = self.mask.astype(self.weights.dtype)
+        return values
+
     def expected(self):
         """The loss and the gradients of the parameters."""
         def heads_first(x):
             return x.reshape(self.batch, x.shape[1], -1, x.shape[-1] // self.heads).swapaxes(1, 2)
-        params = {n: self.rounded(p.astype(np.float64)) for n, p in self.params.items()}
+        params = {n: p.astype(np.float64) if n in ("bias", "slopes") else self.rounded(p.astype(np.float64))
+                  for n, p in self.params.items()}
         if self.fused:
-            parts = np.split(params["qkv"], 3, axis=-1)
-            q, k, v = (heads_first(part) for part in parts)
-        else:
-            q, k, v = params["q"], params["k"], params["v"]
+            parts = np.split(params.pop("qkv"), 3, axis=-1)
+            params |= {n: heads_first(part) for n, part in zip("qkv", parts)}
         weights = self.weights.astype(np.float64)
-        out, dq, dk, dv = attention(q, k, v, heads_first(weights), self.causal, 1 / math.sqrt(self.width))
+        out, gradients = attention(params, heads_first(weights), 1 / math.sqrt(self.width), self.causal, self.window, self.cap,
+                                   self.mask, self.segments)
         loss = (out * heads_first(weights)).sum()
-        if not self.fused:
-            return loss, {"q": dq, "k": dk, "v": dv}
-        merged = [x.swapaxes(1, 2).reshape(self.batch, self.queries, -1) for x in (dq, dk, dv)]
-        return loss, {"qkv": np.concatenate(merged, axis=-1)}
+        if self.fused:
+            merged = [gradients.pop(n).swapaxes(1, 2).reshape(self.batch, self.queries, -1) for n in "qkv"]
+            gradients["qkv"] = np.concatenate(merged, axis=-1)
+        if not self.trained:
+            gradients.pop("bias", None), gradients.pop("slopes", None)
+        return loss, gradients
 
     def rounded(self, x):
         if self.type != "bf16":
@@ -129,6 +233,30 @@ def cases():
         yield Case(type_, 64, 64, 64, 64, True, fused=True)
         yield Case(type_, 100, 100, 24, 24, False, fused=True)
         yield Case(type_, 300, 300, 8, 8, True, fused=True)
+    for type_, queries in [("f32", 97), ("f64", 67), ("bf16", 97)]:
+        square = (type_, queries, queries, 20, 12)
+        for bias in ["bhts", "1hts", "bh1s", "1ht1", "b11s", "1111"]:
+            if type_ == "f32" or bias in ("1hts", "b11s"):
+                yield Case(*square, True, bias=bias)
+        for mask in ["bhts", "11ts", "b11s", "1ht1"]:
+            if type_ == "f32" or mask in ("11ts", "b11s"):
+                yield Case(*square, mask=mask)
+        yield Case(*square, True, slopes=True)
+        yield Case(*square, True, slopes=True, bias="11ts", trained=False)
+        yield Case(*square, True, cap=2)
+        yield Case(*square, True, segments=np.int32)
+        yield Case(*square, segments=np.int64)
+        yield Case(*square, True, heads=6, key_heads=2)
+        yield Case(*square, True, window=1)
+        yield Case(*square, window=5)
+        yield Case(*square, True, window=33, heads=4, key_heads=1)
+        yield Case(type_, 31, 130, 8, 8, True)
+        yield Case(type_, 31, 130, 8, 8, True, window=33, slopes=True, cap=3, mask="b1ts", bias="1hts", heads=4, key_heads=2)
+        yield Case(*square, True, window=40, slopes=True, cap=3, mask="bhts", bias="b1ts", segments=np.int32, heads=4, key_heads=2)
+    yield Case("f32", 3, 33, 5, 3, True, mask="b1ts", bias="1h1s")
+    yield Case("f32", 64, 64, 16, 16, True, fused=True, window=16, segments=np.int32)
+    yield Case("f32", 300, 300, 16, 16, True, segments=np.int32, bias="1hts")
+    yield Case("bf16", 1100, 1100, 16, 16, True, window=100, batch=1, heads=4, key_heads=1)  # in a pass of its own too
     yield Case("bf16", 1100, 1100, 64, 64, True, batch=1, heads=1)  # the queries' gradient in a pass of its own
     yield Case("f32", 530, 530, 64, 64, True, batch=1, heads=2)  # several tiles a head
 
@@ -138,8 +266,7 @@ def check(ppopt, case, directory, flags):
     with open(stem + ".mlir", "w") as file:
         file.write(case.model())
     executable = compile_model(ppopt, stem + ".mlir", stem, ["--optimizer", "sgd", *flags], optimized=True)
-    result = run(executable, ["--lr", "0"], init={**case.params, "weights": case.weights},
-                 inputs={"rows": case.rows}, steps=1, dump_gradients=True)
+    result = run(executable, ["--lr", "0"], init=case.initial(), inputs={"rows": case.rows}, steps=1, dump_gradients=True)
     loss, gradients = case.expected()
     tolerance = TOLERANCE[case.type]
     # The loss is a sum of terms that cancel.

@@ -12,6 +12,7 @@ import machine
 import planning
 import prediction
 import matmuls
+import ops
 import schedules
 import tasks
 from runs import HERE, Failed, cores
@@ -20,8 +21,8 @@ from table import Table
 SOURCE = HERE.parent.parent
 # The table of goals, and parts without goals, which are measured when they are asked for.
 OTHERS = {"schedules": schedules.measure, "tasks": tasks.measure, "planning": planning.measure, "matmuls": matmuls.measure,
-          "blocks": blocks.measure, "prediction": prediction.measure, "imported": imported.measure}
-NEED_PYTORCH = goals.NEED_PYTORCH | {"imported"}
+          "blocks": blocks.measure, "prediction": prediction.measure, "imported": imported.measure, "ops": ops.measure}
+NEED_PYTORCH = goals.NEED_PYTORCH | {"imported", "ops"}
 
 
 def parse():

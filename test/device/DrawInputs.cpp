@@ -35,17 +35,33 @@ private:
     return std::uniform_int_distribution<int64_t>(least, most)(random);
   }
   int64_t drawInteger(int64_t i);
+  int64_t drawSegment(int64_t i);
   void write(char *to, int64_t i);
 
   const Operand &operand;
   const KernelDescription &kernel;
   bool isPositive;
   std::mt19937_64 random;
+  int64_t segment = 0; ///< the last
 };
 
 } // namespace
 
+/// Documents one after the other, or tokens of a few in any order.
+int64_t Drawer::drawSegment(int64_t i) {
+  constexpr int64_t kFew = 3;
+  if (!isPositive)
+    return drawBetween(-1, kFew);
+  if (i % *operand.tokens == 0)
+    segment = drawBetween(-1, kFew);
+  constexpr int64_t kUsualTokens = 12;
+  segment += drawBetween(1, kUsualTokens) == 1;
+  return segment;
+}
+
 int64_t Drawer::drawInteger(int64_t i) {
+  if (operand.tokens)
+    return drawSegment(i);
   if (operand.isRandomKey) {
     // Coordinates beyond the mesh would be positions that no rank has.
     using pp::KeyElement;

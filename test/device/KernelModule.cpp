@@ -175,6 +175,16 @@ static std::optional<int64_t> findPositions(BlockArgument argument) {
   return std::nullopt;
 }
 
+/// Finds how many tokens a row has, if the argument has the segments of
+/// attention's tokens.
+static std::optional<int64_t> findTokens(BlockArgument argument) {
+  for (Operation *user : argument.getUsers())
+    if (auto attention = dyn_cast<AttentionOpInterface>(user);
+        attention && attention.getAttentionScores().segments == argument)
+      return attention.getAttentionShape().queries;
+  return std::nullopt;
+}
+
 /// Returns the coordinates on which tiles of the kernel's ops depend, if the
 /// argument is the random key.
 static std::map<int64_t, int64_t> findCoordinates(BlockArgument argument) {
@@ -243,6 +253,7 @@ static KernelDescription describe(KernelOp kernel) {
     operand.pitch = kernel.getPitch(argument.getArgNumber());
     operand.indices = findIndices(argument);
     operand.positions = findPositions(argument);
+    operand.tokens = findTokens(argument);
     operand.isRandomKey = operand.type == getKeyType(kernel.getContext());
     operand.coordinates = findCoordinates(argument);
     operand.isFlag = isFlag(argument);

@@ -34,6 +34,8 @@ struct Operand {
   /// If the element is the position of a cache: how many it has. Others are
   /// not valid.
   std::optional<int64_t> positions;
+  /// If the elements are segments: how many tokens a row has.
+  std::optional<int64_t> tokens;
   bool isRandomKey = false;
   /// Of the random key: in how many parts an axis cuts what a tile says, by the
   /// element that has the coordinate. Others are of no use.

@@ -312,16 +312,114 @@ def attention_cases(kernels):
             yield f"{title}, {thresholds}", lambda text=text, t=thresholds: kernels.check_text(text, ["--kernel", "attention"], ["--threshold", t])
 
 
+def changed_attention_model(sizes, key_heads, changes, element):
+    """Attention whose scores are changed or hidden, and its gradient. `changes`: attributes as they are written, `slopes`, `segments`, and
+    `bias` and `mask` with the dimensions of scores that they have, as in `mask b11s`."""
+    batch, heads, queries, keys, width, value_width = sizes
+    statistics = "f32" if element == "bf16" else element
+    dims = dict(zip("bhts", (batch, heads, queries, keys)))
+
+    def tensor(*shape, of=element):
+        return f"tensor<{'x'.join(map(str, shape))}x{of}>"
+    inputs = {"q": tensor(batch, heads, queries, width), "k": tensor(batch, key_heads, keys, width), "v": tensor(batch, key_heads, keys, value_width)}
+    operands, types, attributes, lines = ["%q, %k, %v"], [*inputs.values()], [], []
+    for name, kind in inputs.items():
+        row = tensor(kind.split("x")[3])
+        lines += [f'%w_{name} = pp.param "w_{name}" {{init = #pp.init<normal, 0.0, 1.0>}} : {row}', f"%{name} = pp.mul %x_{name}, %w_{name} : {kind}, {row}"]
+    arguments = [f'%x_{name}: {kind} {{pp.input = "{name}"}}' for name, kind in inputs.items()]
+    for change in changes:
+        name, _, shape = change.partition(" ")
+        shape = [dims.get(letter, 1) for letter in shape]
+        kind = {"bias": tensor(*shape, of=statistics), "mask": tensor(*shape, of="i1"), "slopes": tensor(heads), "segments": tensor(batch, queries, of="i32")}.get(name)
+        if not kind:
+            attributes.append(change)
+            continue
+        operands.append(f"{name} %{name}")
+        types.append(kind)
+        if name in ("mask", "segments"):
+            arguments.append(f'%{name}: {kind} {{pp.input = "{name}"}}')
+        else:
+            lines.append(f'%{name} = pp.param "{name}" {{init = #pp.init<normal, 0.0, 1.0>}} : {kind}')
+    out, wide = tensor(batch, heads, queries, value_width), tensor(batch, heads, queries, value_width, of=statistics)
+    lines += [f"%out, %lse = pp.attention {' '.join(operands)} {{{', '.join(attributes)}}} : {', '.join(types)}", f"%c = pp.cast %out : {out} to {wide}",
+              f"%s = pp.mul %c, %c : {wide}, {wide}", f"%loss = pp.reduce mean %s [0, 1, 2, 3] : {wide}"]
+    body = "\n".join("  " + line for line in lines)
+    return f"func.func @attention({', '.join(arguments)}) -> tensor<{statistics}> {{\n{body}\n  return %loss : tensor<{statistics}>\n}}\n"
+
+
+# Batch, heads, queries, keys, widths; heads of keys; what changes and hides scores. Each change with each type, alone and with others, and each
+# range of keys that positions leave: of one key, of some of a tile, across tiles, with more keys than queries.
+CAUSAL = "causal"
+CHANGED_ATTENTION = [
+    ((1, 2, 1, 1, 1, 1), 1, [CAUSAL, "window = 1 : i64"]),
+    ((1, 4, 33, 33, 16, 16), 2, [CAUSAL]),
+    ((2, 6, 17, 31, 8, 20), 2, ["bias bhts"]),
+    ((1, 3, 40, 70, 32, 16), 3, [CAUSAL, "slopes"]),
+    ((1, 2, 100, 100, 16, 16), 1, [CAUSAL, "window = 33 : i64", "soft_cap = 2.0 : f64"]),
+    ((1, 2, 90, 131, 20, 33), 2, ["window = 7 : i64", "slopes"]),
+    ((3, 2, 31, 31, 16, 16), 2, ["segments", CAUSAL]),
+    ((2, 2, 65, 65, 32, 32), 1, ["mask b11s", "bias 1h1s", "soft_cap = 5.0 : f64"]),
+    ((2, 4, 70, 70, 64, 128), 2, ["bias 1hts", "slopes", "segments", CAUSAL]),
+    ((2, 1, 3, 50, 80, 80), 1, ["mask bhts", CAUSAL, "window = 20 : i64"]),
+    ((1, 8, 33, 64, 16, 16), 1, ["mask 11t1", "bias b111"]),
+    ((1, 2, 40, 70, 256, 256), 2, [CAUSAL, "window = 64 : i64", "bias 11ts", "mask 1h1s"]),
+    ((1, 1, 129, 33, 16, 16), 1, ["mask b1ts"]),
+]
+
+
+def changed_attention_cases(kernels):
+    for (number, (sizes, key_heads, changes)), (at, element) in itertools.product(enumerate(CHANGED_ATTENTION), enumerate(["bf16", "f32", "f64"])):
+        text = changed_attention_model(sizes, key_heads, changes, element)
+        title = f"changed attention {'x'.join(map(str, sizes))} of {key_heads} {element}, {', '.join(changes)}"
+        thresholds = ["", *ATTENTION_THRESHOLDS][(number + at) % 4]
+        plan = ["--threshold", thresholds] if thresholds else []
+        yield f"{title}, {thresholds}" if plan else title, lambda text=text, plan=plan: kernels.check_text(text, ["--kernel", "attention"], plan)
+
+
 # Heads, their width and the context: one thread's columns, some lanes and whole warps; fewer, as many and more positions than a block takes.
 STEPS = [(2, 1, 3), (3, 3, 2), (4, 5, 33), (2, 20, 40), (1, 33, 257), (2, 64, 129), (1, 80, 70), (1, 128, 300), (1, 520, 40)]
 STEP_FLAGS = {"f64": [], "f32": ["--threshold", "gpu-threads=64,gpu-each=2,gpu-step-keys=1"],
               "bf16": ["--precision", "bf16", "--threshold", "gpu-step-keys=16,gpu-shared-bytes=1000"]}
 
 
+def grouped_generator(heads, key_heads, width, positions, changes, element):
+    """One layer of attention whose heads share keys, and whose scores are changed. `changes` as in changed_attention_model."""
+    tokens, loss = f"tensor<1x{positions}xi32>", f"tensor<{element}>"
+
+    def of(*shape):
+        return f"tensor<{'x'.join(map(str, shape))}x{element}>"
+    x, w = of(1, positions, heads * width), of(16, heads * width)
+    attributes = ", ".join(change for change in changes if change != "slopes")
+    slopes = "slopes" in changes
+    lines = [f'%wte = pp.param "wte" {{init = #pp.init<normal, 0.0, 0.4>}} : {w}', f"%x = pp.embedding %wte, %tokens : {w}, {tokens}"]
+    if slopes:
+        lines.append(f'%slopes = pp.param "slopes" {{init = #pp.init<normal, 0.0, 0.4>}} : {of(heads)}')
+    for name, count in (("q", heads), ("k", key_heads), ("v", key_heads)):
+        wide, flat, split = of(heads * width, count * width), of(1, positions, count * width), of(1, positions, count, width)
+        lines += [f'%w{name} = pp.param "w{name}" {{init = #pp.init<normal, 0.0, 0.4>}} : {wide}', f"%{name}0 = pp.matmul %x, %w{name} : {x}, {wide}",
+                  f"%{name}1 = pp.reshape %{name}0 : {flat} to {split}", f"%{name} = pp.transpose %{name}1 [0, 2, 1, 3] : {split}"]
+    q, k = of(1, heads, positions, width), of(1, key_heads, positions, width)
+    lines += [f"%o, %lse = pp.attention %q, %k, %v {'slopes %slopes' if slopes else ''} {{{attributes}}} : {q}, {k}, {k}{', ' + of(heads) if slopes else ''}",
+              f"%o1 = pp.transpose %o [0, 2, 1, 3] : {q}", f"%o2 = pp.reshape %o1 : {of(1, positions, heads, width)} to {x}",
+              f"%z = pp.matmul %o2, %wte {{transpose_rhs}} : {x}, {w}", f"%l = pp.cross_entropy %z, %targets : {of(1, positions, 16)}, {tokens}"]
+    body = "\n".join("  " + line for line in lines)
+    return (f'func.func @grouped(%tokens: {tokens} {{pp.input = "tokens"}}, %targets: {tokens} {{pp.input = "targets", pp.shift = 1 : i64}}) -> {loss} {{\n'
+            f"{body}\n  return %l : {loss}\n}}\n")
+
+
+# Heads, those of keys, width, positions: heads that registers hold together and that they do not.
+GROUPED_STEPS = [(2, 1, 3, 9, [CAUSAL]), (6, 2, 20, 40, [CAUSAL, "window = 7 : i64"]), (8, 1, 64, 129, [CAUSAL, "slopes"]),
+                 (3, 1, 128, 70, [CAUSAL, "soft_cap = 2.0 : f64", "window = 33 : i64"]), (2, 2, 33, 300, [CAUSAL, "window = 1 : i64", "slopes"])]
+
+
 def generation_cases(kernels):
     for (heads, width, positions), (element, flags) in itertools.product(STEPS, STEP_FLAGS.items()):
         model = gpt("f64" if element == "f64" else "f32", layers=1, heads=heads, width=heads * width, seq=positions, batch=1)
         yield (f"one position, {heads} heads of {width}, {positions} positions, {element}",
+               lambda model=model, flags=flags: kernels.check_generation(model, flags, "--kernel", "attention_step", seeds=6))
+    for sizes, (element, flags) in itertools.product(GROUPED_STEPS, STEP_FLAGS.items()):
+        model = grouped_generator(*sizes, "f64" if element == "f64" else "f32")
+        yield (f"one position, {sizes[0]} heads of {sizes[2]}, keys of {sizes[1]}, {sizes[3]} positions, {', '.join(sizes[4])}, {element}",
                lambda model=model, flags=flags: kernels.check_generation(model, flags, "--kernel", "attention_step", seeds=6))
     for name, model, flags, _ in generation_models():
         yield f"generation, {name}", lambda model=model, flags=flags: kernels.check_generation(model, flags)
@@ -511,6 +609,7 @@ def main():
         planted += [("planted: matmul, " + name, lambda bug=bug: check_matmul_bug(kernels, *bug)) for name, bug in MATMUL_BUGS.items()]
         harness.cases([*planted, ("buffers of 2^31 elements", lambda: check_huge(kernels)),
                        ("kernels once", lambda: check_once(kernels)), *rows_cases(kernels), *scatter_cases(kernels), *head_cases(kernels), *attention_cases(kernels),
+                       *changed_attention_cases(kernels),
                        *generation_cases(kernels), *matmul_cases(kernels, harness.args.full), *op_cases(kernels),
                        *graph_cases(kernels, harness.args.graphs), *model_cases(kernels), *constant_cases(kernels),
                        *whole_model_cases(kernels)])

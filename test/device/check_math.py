@@ -68,7 +68,7 @@ def relative(most, is_flushed=False):
 ROUNDED, EXACT = Bound(0.5), Bound(0)
 POW = "pow {exponent = 0.25 : f64}"
 # With --math accurate, and in f64, as OpenCL bounds libclc's: of erf by 16, which is less.
-ACCURATE = {"expm1": Bound(10), "log1p": Bound(2), "sin": Bound(4), "cos": Bound(4), "power": Bound(16), POW: Bound(16), "floor": EXACT, "ceil": EXACT,
+ACCURATE = {"expm1": Bound(10), "log1p": Bound(2), "sin": Bound(4), "cos": Bound(4), "atan": Bound(2), "power": Bound(16), POW: Bound(16), "floor": EXACT, "ceil": EXACT,
             "round": EXACT, "exp": Bound(3, is_flushed=True), "log": Bound(3), "tanh": Bound(5), "erf": Bound(1), "sqrt": ROUNDED, "rsqrt": Bound(2), "div": ROUNDED,
             "sigmoid": Bound(5, is_flushed=True), "softplus": Bound(5, is_flushed=True), "gelu": Bound(3 * 2**-24, "of x"), "gelu {tanh}": Bound(3 * 2**-24, "of x")}
 FAST = {**ACCURATE, "expm1": relative(2**-19), "exp": relative(2**-21, True), "tanh": relative(2**-20), "erf": relative(2**-21), "rsqrt": relative(2**-22), "div": relative(2**-22),
@@ -77,7 +77,7 @@ DOUBLE = {**ACCURATE, "exp": Bound(3), "tanh": Bound(4), "softplus": Bound(5), "
 BOUNDS = {("f32", "fast"): FAST, ("f32", "accurate"): ACCURATE, ("f64", "fast"): DOUBLE}
 
 # In the order of the results of the kernel.
-FUNCTIONS = {"expm1": np.expm1, "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "power": np.power, POW: lambda x: np.power(x, WIDE(0.25)),
+FUNCTIONS = {"expm1": np.expm1, "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "atan": np.arctan, "power": np.power, POW: lambda x: np.power(x, WIDE(0.25)),
              "floor": np.floor, "ceil": np.ceil, "round": np.round, "exp": np.exp, "log": np.log, "tanh": np.tanh, "erf": erf, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "div": np.divide,
              "sigmoid": sigmoid, "softplus": softplus, "gelu": gelu, "gelu {tanh}": gelu_by_tanh}
 OF_TWO = {"div", "power"}

@@ -28,7 +28,7 @@ func.func @small(%tokens: tensor<2x8xi32> {{pp.input = "tokens"}},
 
 
 def llama(dtype):
-    """RMS norm, gated MLP, no position embedding but a bias by position after the embedding (a constant times a counted
+    """RMS norm, gated MLP, rotary embeddings in either form, and a bias by position after the embedding (a constant times a counted
     position), grouped attention in one layer (two heads of keys for four of queries) and one head in the other, a head of
     its own, tokens of i64, and a residual stream whose rows of the batch and positions are merged."""
     rows, time, width, hidden, vocab = 2, 19, 24, 40, 30
@@ -82,7 +82,10 @@ func.func @llama(%tokens: tensor<{rows}x{time}xi64> {{pp.input = "tokens"}},
                 line(f"%{p}{name} = pp.reshape %{p}{name}2 : tensor<{rows}x{heads}x{time}x{size}x{dtype}> "
                      f"to tensor<{rows}x{heads}x{time}x{size}x{dtype}>")
         a = f"tensor<{rows}x{heads}x{time}x{size}x{dtype}>"
-        line(f"%{p}o, %{p}lse = pp.attention %{p}q, %{p}k, %{p}v {{causal, scale = 0.3 : f64}} : {a}, {a}, {a}")
+        rotary = ["{base = 50.0 : f64}", "scaled linear {base = 20.0 : f64, factor = 2.0 : f64, interleaved, width = 16 : i64}"][layer]
+        for name in "qk":
+            line(f"%{p}{name}r = pp.rotary %{p}{name} {rotary} : {a}")
+        line(f"%{p}o, %{p}lse = pp.attention %{p}qr, %{p}kr, %{p}v {{causal, scale = 0.3 : f64}} : {a}, {a}, {a}")
         line(f"%{p}o1 = pp.transpose %{p}o [0, 2, 1, 3] : {a}")
         line(f"%{p}o2 = pp.reshape %{p}o1 : tensor<{rows}x{time}x{heads}x{size}x{dtype}> to !x")
         line(f"%{p}o3 = pp.matmul %{p}o2, %{p}wo : !x, tensor<{width}x{width}x{dtype}>")
@@ -101,6 +104,38 @@ func.func @llama(%tokens: tensor<{rows}x{time}xi64> {{pp.input = "tokens"}},
     return "\n".join(text) + "\n}\n"
 
 
+def windowed(dtype):
+    """Two heads of keys for four of queries, a window, slopes and a soft cap."""
+    rows, time, vocab, heads, groups, size = 2, 23, 17, 4, 2, 5
+    width = heads * size
+
+    def part(count):
+        return f"tensor<{rows}x{time}x{count}x{size}x{dtype}>", f"tensor<{rows}x{count}x{time}x{size}x{dtype}>"
+    lines = [f"""
+!x = tensor<{rows}x{time}x{width}x{dtype}>
+func.func @windowed(%tokens: tensor<{rows}x{time}xi32> {{pp.input = "tokens"}},
+                    %targets: tensor<{rows}x{time}xi32> {{pp.input = "targets", pp.shift = 1 : i64}}) -> tensor<{dtype}> {{
+  %wte = pp.param "wte" {{init = #pp.init<normal, 0.0, 0.6>}} : tensor<{vocab}x{width}x{dtype}>
+  %slopes = pp.param "slopes" {{init = #pp.init<uniform, 0.01, 0.2>}} : tensor<{heads}x{dtype}>
+  %x = pp.embedding %wte, %tokens : tensor<{vocab}x{width}x{dtype}>, tensor<{rows}x{time}xi32>"""]
+    for name, count in (("q", heads), ("k", groups), ("v", groups)):
+        parted, first = part(count)
+        lines += [f'  %w{name} = pp.param "w{name}" {{init = #pp.init<normal, 0.0, 0.6>}} : tensor<{width}x{count * size}x{dtype}>',
+                  f"  %{name}0 = pp.matmul %x, %w{name} : !x, tensor<{width}x{count * size}x{dtype}>",
+                  f"  %{name}1 = pp.reshape %{name}0 : tensor<{rows}x{time}x{count * size}x{dtype}> to {parted}",
+                  f"  %{name} = pp.transpose %{name}1 [0, 2, 1, 3] : {parted}"]
+    q, k = part(heads)[1], part(groups)[1]
+    lines += [f"""  %o, %lse = pp.attention %q, %k, %v slopes %slopes {{causal, window = 6 : i64, soft_cap = 1.5 : f64, scale = 0.5 : f64}}
+      : {q}, {k}, {k}, tensor<{heads}x{dtype}>
+  %o1 = pp.transpose %o [0, 2, 1, 3] : {q}
+  %o2 = pp.reshape %o1 : {part(heads)[0]} to !x
+  %z = pp.matmul %o2, %wte {{transpose_rhs}} : !x, tensor<{vocab}x{width}x{dtype}>
+  %l = pp.cross_entropy %z, %targets : tensor<{rows}x{time}x{vocab}x{dtype}>, tensor<{rows}x{time}xi32>
+  return %l : tensor<{dtype}>
+}}"""]
+    return "\n".join(lines) + "\n"
+
+
 def cases():
     """[(name, model text or flags of `ppopt model gpt`, flags, precision)]"""
     return [
@@ -117,4 +152,7 @@ def cases():
         ("llama in f32", llama("f32"), [], "f32"),
         ("llama for a plain processor", llama("f32"), ["--cpu", "x86-64-v3"], "f32"),
         ("attention on tokens alone", small(), [], "f64"),
+        ("window, slopes and cap in f64", windowed("f64"), [], "f64"),
+        ("window, slopes and cap in f32", windowed("f32"), ["--threshold", "step-keys=4"], "f32"),
+        ("dropped probabilities", small("{causal, dropout = 0.3 : f64}"), [], "f64"),
     ]

@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 # Ops whose result type their operands do not tell.
-TYPED_RESULT = {"reshape", "slice", "pad", "broadcast", "cast", "count"}
-RESULTS = {"attention": 2}
+TYPED_RESULT = {"reshape", "slice", "pad", "broadcast", "cast", "count", "one_hot", "dispatch", "combine"}
+RESULTS = {"attention": 2, "top_k": 2, "sort": 2}
+WITH_IDS = {"top_k", "sort"}  # ops whose second result is indices
 TYPES = {"float64": "f64", "float32": "f32", "int32": "i32", "int64": "i64", "bool": "i1"}
 
 
@@ -185,6 +186,8 @@ class Graph:
             types = ", ".join(type_of(values[k], elements.get(k)) for k in used)
             if op in TYPED_RESULT:
                 types += f" to {type_of(values[number], elements[number])}"
+            if op in WITH_IDS:
+                types += f" -> {type_of(values[number])}, {type_of(values[number], 'i64')}"
             place = None if op in RESULTS else mark()
             lines.append(marked(f"{left} = pp.{text} : {types}", type_of(values[number], elements[number]), place))
         loss = None

@@ -45,11 +45,26 @@ def transposed(x):
     return np.swapaxes(x, -1, -2)
 
 
-def attention(q, k, v, causal=False, scale=None):
-    s = q @ transposed(k) * (scale or 1 / math.sqrt(q.shape[-1]))
+def attention(q, k, v, causal=False, scale=None, window=None, cap=None, bias=None, mask=None, slopes=None, segments=None):
+    group = q.shape[1] // k.shape[1]
+    s = q @ transposed(k.repeat(group, 1)) * (scale or 1 / math.sqrt(q.shape[-1]))
+    if cap:
+        s = cap * np.tanh(s / cap)
+    distance = np.arange(s.shape[3]) - np.arange(s.shape[2])[:, None] - (s.shape[3] - s.shape[2])
+    if slopes is not None:
+        s = s + slopes[:, None, None] * distance
+    s = s if bias is None else s + bias
+    hidden = np.zeros(s.shape, bool)
     if causal:
-        s = np.where(np.tri(s.shape[-1], dtype=bool), s, -np.inf)
-    return softmax(s) @ v
+        hidden |= distance > 0
+    if window:
+        hidden |= abs(distance) >= window
+    if mask is not None:
+        hidden |= ~mask
+    if segments is not None:
+        hidden |= (segments[:, :, None] != segments[:, None, :])[:, None]
+    e = np.where(hidden, 0, np.exp(s - s.max(-1, keepdims=True)))
+    return e / np.maximum(e.sum(-1, keepdims=True), 1e-300) @ v.repeat(group, 1)
 
 
 def token_loss(logits, targets):
@@ -65,6 +80,114 @@ def pad(x, shape, offsets):
     result = np.zeros(shape)
     result[tuple(slice(o, o + d) for o, d in zip(offsets, x.shape))] = x
     return result
+
+
+def rotary(x, positions=None, base=1e4, interleaved=False, width=None, scale=lambda frequencies: frequencies):
+    """transformers' modeling_rope_utils and apply_rotary_pos_emb."""
+    width = width or x.shape[-1]
+    frequencies = scale(base ** (-np.arange(0, width, 2) / width))
+    positions = np.arange(x.shape[-2]) if positions is None else positions
+    angles = positions[..., None] * frequencies
+    if angles.ndim == 3:
+        angles = angles.reshape(angles.shape[:1] + (1,) * (x.ndim - 3) + angles.shape[1:])
+    cos, sin, y = np.cos(angles), np.sin(angles), x.copy()
+    first, second = (slice(0, width, 2), slice(1, width, 2)) if interleaved else (slice(0, width // 2), slice(width // 2, width))
+    a, b = x[..., first], x[..., second]
+    y[..., first], y[..., second] = a * cos - b * sin, b * cos + a * sin
+    return y
+
+
+def llama3(factor, low, high, length):
+    def scale(frequencies):
+        turns = length * frequencies / (2 * np.pi)
+        share = (turns - low) / (high - low)
+        between = (1 - share) * frequencies / factor + share * frequencies
+        return np.where(turns < low, frequencies / factor, np.where(turns > high, frequencies, between))
+    return scale
+
+
+def scatter_add(x, ids, updates, dim):
+    result = x.copy()
+    for at in np.ndindex(ids.shape):
+        result[at[:dim] + (ids[at],) + at[dim + 1:]] += updates[at]
+    return result
+
+
+def one_hot(ids, count):
+    return (ids[..., None] == np.arange(count)).astype(float)
+
+
+def sorted_along(x, dim, count=None, descending=True):
+    ids = np.argsort(-x if descending else x, axis=dim, kind="stable")
+    return np.take_along_axis(x, np.take(ids, range(count or x.shape[dim]), axis=dim), dim)
+
+
+def cumsum(x, dim, reverse=False, exclusive=False):
+    x = np.flip(x, dim) if reverse else x
+    y = np.cumsum(x, dim) - (x if exclusive else 0)
+    return np.flip(y, dim) if reverse else y
+
+
+def places(experts, count, capacity):
+    """The place of each choice in its expert's buffer, first come first served; capacity or more: dropped."""
+    flat = one_hot(experts.reshape(len(experts), -1), count)
+    return ((np.cumsum(flat, 1) - flat) * flat).sum(-1).astype(int).reshape(experts.shape)
+
+
+def dispatch(x, experts, count, capacity):
+    result, place = np.zeros((len(x), count, capacity, x.shape[-1])), places(experts, count, capacity)
+    for b, t, k in np.ndindex(experts.shape):
+        if place[b, t, k] < capacity:
+            result[b, experts[b, t, k], place[b, t, k]] = x[b, t]
+    return result
+
+
+def combine(y, experts, weights):
+    place = places(experts, *y.shape[1:3])
+    result = np.zeros((*experts.shape[:2], y.shape[-1]))
+    for b, t, k in np.ndindex(experts.shape):
+        if place[b, t, k] < y.shape[2]:
+            result[b, t] += weights[b, t, k] * y[b, experts[b, t, k], place[b, t, k]]
+    return result
+
+
+def index_cases():
+    """Ops that take or give indices."""
+    c = []
+    for shape, ids, dim in [((5,), (3,), 1), ((4, 3), (7, 3), 1), ((3, 4), (3, 1), 2), ((2, 3, 4), (2, 5, 4), 2)]:
+        at = f"{{dim = {dim} : i64}}"
+        high = shape[dim - 1]
+        c += [(f"gather %0, %1 {at}", lambda x, i, d=dim: np.take_along_axis(x, i, d), [Rows(*shape), Ids(*ids, high=high)]),
+              (f"scatter_add %0, %1, %2 {at}", lambda x, i, u, d=dim: scatter_add(x, i, u, d),
+               [Rows(*shape), Ids(*ids, high=high), Rows(*ids)])]
+    # A table of the model: the gradient is a sum over the batch.
+    c += [("gather %0, %1 {dim = 0 : i64}", lambda x, i: np.take_along_axis(x, i, 0), [P(6, *s), Ids(*s, high=6)])
+          for s in [(), (3,), (2, 3)]]
+    for shape, dim, count in [((7,), 0, 3), ((5, 4), 0, 2), ((3, 9), 1, 9), ((2, 9), 1, 1), ((2, 5, 3), 1, 2)]:
+        at = f"dim = {dim} : i64"
+        x = P(*shape, domain="apart")
+        c += [(f"top_k %0 {{k = {count} : i64, {at}}}", lambda x, d=dim, n=count: sorted_along(x, d, n), [x]),
+              (f"top_k %0 {{k = {count} : i64, {at}, smallest}}", lambda x, d=dim, n=count: sorted_along(x, d, n, False), [x]),
+              (f"sort %0 {{{at}}}", lambda x, d=dim: sorted_along(x, d, None, False), [x]),
+              (f"sort %0 {{{at}, descending}}", lambda x, d=dim: sorted_along(x, d), [x])]
+    for flags in ("", "reverse", "exclusive", "reverse, exclusive"):
+        given = {name: name in flags for name in ("reverse", "exclusive")}
+        c += [(f"cumsum %0 {{dim = {d} : i64{flags and ', ' + flags}}}", lambda x, d=d, g=given: cumsum(x, d, **g), [P(*s)])
+              for s, d in [((5,), 0), ((3, 4), 0), ((3, 4), 1), ((2, 3, 4), 1)]]
+    c += [([("one_hot %0", lambda i: one_hot(i, 5)), ("mul %2, %1", np.multiply)], None, [Ids(*s, high=5), P(5)])
+          for s in [(), (3,)]]
+    for op, forward in [("tril", np.tril), ("triu", np.triu)]:
+        c += [(f"{op} %0 {{diagonal = {k} : i64}}", lambda x, f=forward, k=k: f(x, k), [P(*s)])
+              for s, k in [((3, 4), 0), ((4, 3), 1), ((2, 3, 3), -1)]]
+    c += [(f"roll %0 {{shift = {n} : i64, dim = {d} : i64}}", lambda x, n=n, d=d: np.roll(x, n, d), [P(*s)])
+          for s, n, d in [((5,), 2, 0), ((3, 4), -1, 1), ((3, 4), 7, 0), ((2, 3), 3, 1)]]
+    c += [([("compare lt %0, %1", np.less), (f"reduce {kind} %3 [1]", lambda x, f=f: f(x, 1)), ("select %4, %2, %2", np.where)],
+           None, [P(3, 4), P(3, 4), P(3)]) for kind, f in [("any", np.any), ("all", np.all)]]
+    for tokens, k, count, capacity, width in [(5, 1, 3, 5, 3), (5, 2, 3, 2, 4), (4, 2, 2, 1, 1)]:
+        experts = Ids(tokens, k, high=count)
+        c += [("dispatch %0, %1", lambda x, e, n=count, p=capacity: dispatch(x, e, n, p), [Rows(tokens, width), experts]),
+              ("combine %0, %1, %2", combine, [Rows(count, capacity, width), experts, Rows(tokens, k)])]
+    return c
 
 
 def elementwise(op, forward, **domain):
@@ -102,6 +225,7 @@ def cases():
         text = ", ".join(f"{name} = {value} : f64" for name, value in bounds.items())
         c += elementwise(f"clamp %0 {{{text}}}", lambda x, b=bounds: np.minimum(np.maximum(x, b.get("min", -9)), b.get("max", 9)),
                          domain="apart")
+    c += elementwise("atan %0", np.arctan)
     c += elementwise("tanh %0", np.tanh)
     c += elementwise("erf %0", erf)
     c += elementwise("sigmoid %0", sigmoid)
@@ -109,6 +233,15 @@ def cases():
     c += elementwise("relu %0", lambda x: np.maximum(x, 0), domain="apart")
     c += elementwise("checkpoint %0", lambda x: x)
     c += elementwise("silu %0", lambda x: x * sigmoid(x))
+    c += elementwise("mish %0", lambda x: x * np.tanh(np.log1p(np.exp(x))))
+    hardsigmoid = lambda x: np.clip(x + 3, 0, 6) / 6
+    for op, forward in [("hardsigmoid", hardsigmoid), ("hardswish", lambda x: x * hardsigmoid(x))]:
+        c += [([("add %0, %0", np.add), ("add %1, %1", np.add), (f"{op} %2", forward)], None, [P(*shape, domain="apart")]) for shape in [(1,), (3, 16)]]
+        c += elementwise(f"{op} %0", forward, domain="apart")
+    for text, slope in [("", 0.01), (" {slope = 0.2 : f64}", 0.2), (" {slope = -1.5 : f64}", -1.5)]:
+        c += elementwise(f"leaky_relu %0{text}", lambda x, s=slope: np.where(x > 0, x, s * x), domain="apart")
+    for text, alpha in [("", 1.0), (" {alpha = 0.5 : f64}", 0.5)]:
+        c += elementwise(f"elu %0{text}", lambda x, a=alpha: np.where(x > 0, x, a * np.expm1(np.minimum(x, 0))), domain="apart")
     c += elementwise("gelu %0", gelu)
     c += elementwise("gelu %0 {tanh}", gelu_tanh)
     c += binary("add %0, %1", np.add)
@@ -141,7 +274,8 @@ def cases():
           ("broadcast %0 []", lambda x: np.broadcast_to(x, (2, 3)), [P()]),
           ("broadcast %0 [0, 2]", lambda x: np.broadcast_to(x[:, None], (2, 5, 4)), [P(2, 1)])]
 
-    for kind, forward, domain in [("sum", np.sum, "any"), ("mean", np.mean, "any"), ("max", np.max, "apart")]:
+    for kind, forward, domain in [("sum", np.sum, "any"), ("mean", np.mean, "any"), ("max", np.max, "apart"),
+                                  ("min", np.min, "apart")]:
         for shape, dims in [((5,), (0,)), ((3, 17), (1,)), ((3, 4), (0,)), ((3, 4), (0, 1)), ((2, 3, 4), (1,)),
                             ((2, 3, 4), (0, 2)), ((2, 3, 4), (0, 1, 2))]:
             for keep in (False, True):
@@ -172,6 +306,36 @@ def cases():
     c += [("attention %0, %1, %2 {scale = 7.0e-01 : f64}", lambda q, k, v: attention(q, k, v, scale=0.7),
            [P(1, 2, 3, 4), P(1, 2, 6, 4), P(1, 2, 6, 5)])]
 
+    q, k, v = P(2, 4, 5, 3), P(2, 2, 5, 3), P(2, 2, 5, 4)
+    c += [("attention %0, %1, %2", attention, [q, k, v]),
+          ("attention %0, %1, %2 {causal, window = 2 : i64}", lambda *x: attention(*x, causal=True, window=2), [q, k, v]),
+          ("attention %0, %1, %2 {window = 3 : i64}", lambda *x: attention(*x, window=3), [q, k, v]),
+          ("attention %0, %1, %2 {causal, soft_cap = 1.5 : f64}", lambda *x: attention(*x, causal=True, cap=1.5), [q, k, v]),
+          ("attention %0, %1, %2 {causal}", lambda *x: attention(*x, causal=True), [P(2, 4, 3, 3), k, v]),
+          ("attention %0, %1, %2 slopes %3", lambda q, k, v, x: attention(q, k, v, slopes=x), [q, k, v, P(4)]),
+          ("attention %0, %1, %2 segments %3 {causal}", lambda q, k, v, x: attention(q, k, v, True, segments=x),
+           [q, k, v, Ids(5, high=2)])]
+    c += [("attention %0, %1, %2 bias %3", lambda q, k, v, x: attention(q, k, v, bias=x), [q, k, v, P(*shape)])
+          for shape in [(2, 4, 5, 5), (1, 4, 5, 5), (2, 1, 1, 5), (1, 1, 5, 1), (1, 1, 1, 1)]]
+    c += [([("compare lt %3, %4", np.less), ("attention %0, %1, %2 mask %5", lambda q, k, v, x: attention(q, k, v, mask=x))], None,
+           [q, k, v, P(*shape), P(1)]) for shape in [(2, 4, 5, 5), (2, 1, 1, 5), (1, 4, 5, 1)]]
+    c += [([("compare lt %5, %6", np.less),
+            ("attention %0, %1, %2 bias %3 mask %7 slopes %4 {causal, window = 3 : i64, soft_cap = 2.0 : f64}",
+             lambda q, k, v, b, m, s: attention(q, k, v, True, None, 3, 2.0, b, m, s))], None,
+           [q, k, v, P(1, 4, 5, 5), P(4), P(1, 1, 5, 5), P(1)])]
+
+    for shape in [(1, 2), (3, 4), (2, 5, 6), (2, 3, 4, 8)]:
+        c += [("rotary %0", rotary, [P(*shape)]),
+              ("rotary %0 {interleaved, base = 20.0 : f64}", lambda x: rotary(x, base=20, interleaved=True), [P(*shape)]),
+              ("rotary %0 {width = 2 : i64}", lambda x: rotary(x, width=2), [P(*shape)]),
+              ("rotary %0 scaled linear {factor = 2.5 : f64}", lambda x: rotary(x, scale=lambda f: f / 2.5), [P(*shape)])]
+    for shape in [(5, 6), (3, 5, 8), (1, 2, 7, 4)]:
+        width = shape[-1]
+        numbers = "factor = 8.0 : f64, low_freq_factor = 1.0 : f64, high_freq_factor = 4.0 : f64, original_length = 64 : i64"
+        c += [("rotary %0 scaled ntk {factor = 4.0 : f64}", lambda x: rotary(x, base=1e4 * 4 ** (x.shape[-1] / (x.shape[-1] - 2))), [P(*shape)]),
+              (f"rotary %0 scaled llama3 {{{numbers}, base = 100.0 : f64}}", lambda x: rotary(x, base=100, scale=llama3(8, 1, 4, 64)), [P(*shape)]),
+              ("rotary %0 {interleaved, width = 4 : i64}", lambda x: rotary(x, interleaved=True, width=4), [P(*shape)])]
+    c += [("rotary %0 at %1", rotary, [Rows(*shape, 4), Ids(shape[-1], high=50)]) for shape in [(3,), (2, 5), (2, 1, 4)]]
     c += [("embedding %0, %1", lambda t, i: t[i], [P(6, 3), Ids(*shape, high=6)]) for shape in [(), (4,), (3, 2)]]
     for shape, ignored in [((5,), ()), ((3, 4), ())]:
         c += [("token_loss %0, %1", token_loss, [Rows(*shape), Ids(*shape[:-1], high=shape[-1])]),
@@ -179,5 +343,6 @@ def cases():
     c += [("token_loss %0, %1 {ignore_index = -1 : i64}", token_loss, [Rows(4, 5), Ids(4, high=5, ignored=(0, 5, 6))]),
           ("cross_entropy %0, %1 {ignore_index = -1 : i64}", cross_entropy,
            [Rows(4, 5), Ids(4, high=5, ignored=(0, 1, 2, 3, 6))])]
+    c += index_cases()
     c += [("mse %0, %1", lambda x, y: ((x - y) ** 2).mean(), [Rows(*s), Rows(*s)]) for s in [(3,), (2, 4)]]
     return c

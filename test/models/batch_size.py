@@ -9,7 +9,7 @@ from builder import STEPWISE
 from torch_text import BINARY
 
 ELEMENTWISE = STEPWISE | set(BINARY) - {"outer"} | {"compare", "select", "cast"}
-OF_ROWS = {"softmax", "log_softmax", "argmax_pick", "cumsum", "roll", "flip", "normalize", "layer_norm", "rms_norm", "rope"}
+OF_ROWS = {"softmax", "log_softmax", "argmax_pick", "cumsum", "roll", "flip", "sort", "normalize", "layer_norm", "rms_norm", "rope"}
 
 
 class Unresizable(Exception):
@@ -58,7 +58,7 @@ def loops_of(node, shapes):
         return [apart] * len(shapes), apart
     if op == "broadcast":
         return [[dim if x[i] == result[dim] else None for i, dim in enumerate(node["dims"])]], list(range(len(result)))
-    if op in ("sum", "mean", "amax", "var", "logsumexp"):
+    if op in ("sum", "mean", "amax", "amin", "var", "logsumexp"):
         reduced = [node["dim"]] if op == "logsumexp" else node["dims"]
         kept = [None if i in reduced else i for i in own if node["keep"] or i not in reduced]
         return [own if op in ("sum", "mean") else without(own, reduced)], kept
@@ -67,6 +67,12 @@ def loops_of(node, shapes):
     if op in ("embedding", "one_hot"):
         ids = list(range(len(shapes[-1])))
         return [[None, None], ids] if op == "embedding" else [ids], [*ids, None]
+    if op == "top_k":
+        return [without(own, [node["dim"]])], without(own, [node["dim"]])
+    if op == "triangle":
+        return [without(own, own[-2:])], without(own, own[-2:])
+    if op == "scatter_last":
+        return [without(own, own[-1:])] * 2, without(own, own[-1:])
     if op in ("gather_last", "token_loss", "cross_entropy"):
         return [own, own[:-1]], [] if op == "cross_entropy" else own[:-1]
     if op == "conv1d":

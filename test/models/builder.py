@@ -9,7 +9,7 @@ import math
 
 WHOLE, ROWS, SUM = "whole", "rows", "sum"
 STEPWISE = {"neg", "abs", "exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sigmoid", "softplus", "relu", "silu", "gelu", "gelu_tanh",
-            "square", "expm1", "log1p", "sin", "cos", "sign", "floor", "ceil", "round", "pow", "trunc", "detach", "checkpoint", "reciprocal", "tanhshrink", "mish", "hardswish", "elu", "logsigmoid",
+            "square", "expm1", "log1p", "sin", "cos", "sign", "floor", "ceil", "round", "pow", "trunc", "detach", "checkpoint", "reciprocal", "tanhshrink", "atan", "mish", "hardsigmoid", "hardswish", "elu", "logsigmoid",
             "softsign", "clamp", "leaky_relu", "dropout"}
 MOST_ELEMENTS = 30000
 
@@ -255,10 +255,10 @@ class Builder:
         shape = [1 if i in dims else s for i, s in enumerate(x.shape) if keep or i not in dims]
         moved = x.dim if keep else x.dim - sum(d < x.dim for d in dims)
         state = (x.state, moved, x.unit, ())
-        if x.state == SUM and op in ("amax", "var"):
+        if x.state == SUM and op in ("amax", "amin", "var"):
             raise Rejected("not linear in a sum")
         if x.state == ROWS and x.dim in dims:
-            if op in ("amax", "var"):
+            if op in ("amax", "amin", "var"):
                 raise Rejected("a maximum over rows")
             state = (SUM, 0, 1, ())
         return self.result(op, [x], x.dtype, shape, state, dims=dims, keep=keep)
@@ -327,6 +327,18 @@ class Builder:
         if x.state != ids.state or x.state == ROWS and ((x.dim, x.unit) != (ids.dim, ids.unit) or x.dim == x.rank - 1):
             raise Rejected("rows")
         return self.result("gather_last", [x, ids], x.dtype, x.shape[:-1], (x.state, x.dim, x.unit, ()))
+
+    def scatter_last(self, x, ids):
+        if x.shape[:-1] != ids.shape[:-1] or x.rank == 0 or ids.shape[-1] > x.shape[-1] or SUM in (x.state, ids.state):
+            raise Rejected("shapes")
+        if x.state != ids.state or x.state == ROWS and ((x.dim, x.unit) != (ids.dim, ids.unit) or x.dim == x.rank - 1):
+            raise Rejected("rows")
+        return self.result("scatter_last", [x, ids], x.dtype, x.shape, (x.state, x.dim, x.unit, ()))
+
+    def triangle(self, x, lower, diagonal):
+        if x.state == ROWS and x.dim >= x.rank - 2 or x.state == SUM:
+            raise Rejected("mixes rows")
+        return self.result("triangle", [x], x.dtype, x.shape, (x.state, x.dim, x.unit, ()), lower=lower, diagonal=diagonal)
 
     def conv1d(self, x, weight, left):
         if x.rank != 3 or x.state == SUM or x.state == ROWS and x.dim != 0 or weight.state != WHOLE:

@@ -119,9 +119,9 @@ def features(description):
     found = set()
     for node in all_nodes(description):
         op, value = node["op"], node.get("value")
-        if op in ("rope", "cumsum") or isinstance(value, list) and len(set(value)) > 1 or node.get("by_constant"):
+        if op == "rope" or isinstance(value, list) and len(set(value)) > 1 or node.get("by_constant"):
             found.add("tables")
-        if op in ("amax", "argmax_pick", "compare", "maximum", "minimum"):
+        if op in ("amax", "amin", "sort", "top_k", "argmax_pick", "compare", "maximum", "minimum"):
             found.add("choices")
         if op in ("count", "token_loss", "cross_entropy") and node["ignore"] is not None:
             found.add("counts")

@@ -19,11 +19,11 @@ WEIGHTS = {"m_unary": 5, "m_kink": 2, "m_leaky": 1, "m_positive": 2, "m_exp": 1,
            "m_matmul": 7, "m_matmul_values": 2, "m_outer": 1, "m_norm": 4, "m_softmax": 3, "m_reduce": 2, "m_reduce_row": 3,
            "m_maximum_again": 4, "m_logsumexp": 1, "m_compare": 2, "m_mask": 2, "m_table": 2, "m_iota": 1, "m_reshape": 3,
            "m_transpose": 3, "m_slice": 3, "m_pad": 2, "m_concat": 3, "m_move": 2, "m_broadcast": 2, "m_cumsum": 1, "m_conv": 2,
-           "m_rope": 1, "m_attention": 3, "m_adapter": 2, "m_embedding": 5, "m_position": 1, "m_one_hot": 1, "m_gather": 1, "m_language_model": 1, "m_integers": 2, "m_mask_shape": 1, "m_gate": 1,
+           "m_rope": 1, "m_attention": 3, "m_adapter": 2, "m_embedding": 5, "m_position": 1, "m_one_hot": 1, "m_gather": 1, "m_scatter": 1, "m_order": 1, "m_triangle": 1, "m_language_model": 1, "m_integers": 2, "m_mask_shape": 1, "m_gate": 1,
            "m_residual": 2, "m_input_statistics": 2, "m_gram": 1, "m_detach": 1, "m_checkpoint": 1, "m_dropout": 0.5, "m_param": 1,
            "m_whole": 1, "m_through_integers": 1, "m_boolean": 4, "m_constant": 5, "m_other_type": 3}
 # What of f32 and bf16 a rounding must not decide.
-DECIDING = {"m_kink", "m_leaky", "m_maximum_again", "m_compare", "m_through_integers", "m_exp"}
+DECIDING = {"m_kink", "m_leaky", "m_maximum_again", "m_compare", "m_through_integers", "m_exp", "m_order"}
 
 
 def draw_once(seed):

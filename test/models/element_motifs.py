@@ -2,8 +2,8 @@
 from builder import ROWS, SUM, WHOLE, Rejected
 from choices import Choices
 
-SMOOTH = ["neg", "sin", "cos", "tanh", "erf", "sigmoid", "softplus", "silu", "gelu", "gelu_tanh", "tanhshrink", "mish", "logsigmoid", "softsign"]
-KINKED = ["abs", "relu", "sign", "floor", "ceil", "round", "trunc", "hardswish", "elu"]
+SMOOTH = ["neg", "sin", "cos", "tanh", "erf", "sigmoid", "softplus", "silu", "gelu", "gelu_tanh", "tanhshrink", "atan", "mish", "logsigmoid", "softsign"]
+KINKED = ["abs", "relu", "sign", "floor", "ceil", "round", "trunc", "hardsigmoid", "hardswish", "elu"]
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
 
 

@@ -52,7 +52,7 @@ def bad_id(seed, number, description):
     """For some pairs: an id that a run must not take (Pair.bad)."""
     random = np.random.default_rng([seed, number, 13])
     # A one_hot of a class that is none is zeros in one place and an error in the other.
-    if random.random() < 0.6 or features(description) & {"one_hot", "gather_last"}:
+    if random.random() < 0.6 or features(description) & {"one_hot", "gather_last", "scatter_last"}:
         return ()
     bad = draw_bad(random, description)
     return bad if bad and is_out_of_range(description, bad) else ()

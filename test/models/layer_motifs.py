@@ -20,7 +20,15 @@ class LayerMotifs(Choices):
         x = self.value(lambda v: v.rank >= 2 and v.shape[-1] % 2 == 0 and v.shape[-2] * v.shape[-1] <= 512)
         if x.state == SUM or x.state == ROWS and x.dim >= x.rank - 2:
             raise Rejected("rows")
-        return self.b.result("rope", [x], x.dtype, x.shape, (x.state, x.dim, x.unit, ()), base=10.0)
+        return self.rope(x)
+
+    def rope(self, x):
+        draw = {"by_hand": self.chance(0.2)}
+        if not draw["by_hand"]:
+            draw |= {"interleaved": self.chance(0.4)}
+            draw |= {"width": 2 * int(self.random.integers(1, x.shape[-1] // 2 + 1))} if self.chance(0.3) else {}
+            draw |= {"factor": self.pick([2.0, 0.5])} if self.chance(0.2) else {}
+        return self.b.result("rope", [x], x.dtype, x.shape, (x.state, x.dim, x.unit, ()), base=10.0, **draw)
 
     def m_attention(self):
         b = self.b
@@ -31,7 +39,7 @@ class LayerMotifs(Choices):
             h = b.matmul(x, self.param_for((x.shape[2], heads * width)))
             parts.append(b.transpose(b.reshape(h, (*x.shape[:2], heads, width)), [0, 2, 1, 3]))
         if self.chance(0.4) and width % 2 == 0 and x.shape[1] <= 64:
-            parts[:2] = [b.result("rope", [p], p.dtype, p.shape, (p.state, p.dim, p.unit, ()), base=10.0) for p in parts[:2]]
+            parts[:2] = [self.rope(p) for p in parts[:2]]
         causal, scale = self.chance(0.5), self.pick([None, None, 0.5, 1.0])
         if self.chance(0.5):
             out = b.attention(*parts, causal, scale)
@@ -131,6 +139,12 @@ class LayerMotifs(Choices):
         shape = x.shape[1:-1]
         ids = self.b.input(shape, "i32", kind="ids", high=x.shape[-1])
         return self.b.gather_last(x, ids)
+
+    def m_scatter(self):
+        x = self.value(lambda v: v.rank >= 2 and v.state == ROWS and v.dim == 0 and v.unit == 1)
+        count = int(self.random.integers(1, x.shape[-1] + 1))
+        ids = self.b.input((*x.shape[1:-1], count), "i32", kind="ids", high=x.shape[-1])
+        return self.b.scatter_last(x, ids)
 
     def m_language_model(self):
         """Logits of the next token: embedded tokens and positions, layers of attention and two matmuls, a head that is tied or not."""

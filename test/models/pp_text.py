@@ -27,7 +27,7 @@ class Value:
 
 
 SIMPLE = {"neg", "abs", "exp", "log", "sqrt", "rsqrt", "expm1", "log1p", "sin", "cos", "sign", "floor",
-          "ceil", "round", "tanh", "erf", "sigmoid", "softplus", "relu", "silu", "gelu", "detach", "checkpoint"}
+          "ceil", "round", "tanh", "atan", "mish", "hardsigmoid", "hardswish", "elu", "erf", "sigmoid", "softplus", "relu", "silu", "gelu", "detach", "checkpoint"}
 BINARY = {"add", "sub", "mul", "div", "maximum", "minimum", "idiv", "power"}
 
 
@@ -171,19 +171,6 @@ class Printer:
     def print_tanhshrink(self, node, dtype, shape, x, _):
         return self.binary("sub", x, self.unary("tanh", x))
 
-    def print_mish(self, node, dtype, shape, x, _):
-        return self.binary("mul", x, self.unary("tanh", self.unary("softplus", x)))
-
-    def print_hardswish(self, node, dtype, shape, x, _):
-        moved = self.binary("add", x, self.scalar(x, 3.0))
-        gate = self.binary("minimum", self.binary("maximum", moved, self.scalar(x, 0.0)), self.scalar(x, 6.0))
-        return self.binary("div", self.binary("mul", x, gate), self.scalar(x, 6.0))
-
-    def print_elu(self, node, dtype, shape, x, _):
-        zero = self.scalar(x, 0.0)
-        tail = self.binary("sub", self.unary("exp", self.binary("minimum", x, zero)), self.scalar(x, 1.0))
-        return self.select(self.compare("gt", x, zero), x, tail)
-
     def print_logsigmoid(self, node, dtype, shape, x, _):
         return self.unary("neg", self.unary("softplus", self.unary("neg", x)))
 
@@ -200,7 +187,7 @@ class Printer:
         return self.unary("pow", x, f" {{exponent = {number_text(node['exponent'])} : f64}}")
 
     def print_leaky_relu(self, node, dtype, shape, x, _):
-        return self.select(self.compare("gt", x, self.scalar(x, 0.0)), x, self.scale(x, node["slope"]))
+        return self.unary("leaky_relu", x, f" {{slope = {number_text(node['slope'])} : f64}}")
 
     def print_dropout(self, node, dtype, shape, x, _):
         return self.unary("dropout", x, f" {{p = {number_text(node.get('p', 0.0))} : f64}}")
@@ -308,28 +295,48 @@ class Printer:
         table, ids = operands
         return self.op(f"embedding {table.ssa}, {ids.ssa}", f"{table.type}, {ids.type}", dtype, shape)
 
-    def hot(self, ids, classes):
-        """Whether the class along a new last dimension is the id."""
-        return self.compare("eq", self.reshape(ids, [*ids.shape, 1]), self.iota(ids.dtype, [classes], 0))
-
     def print_one_hot(self, node, dtype, shape, x, _):
-        return self.cast(self.hot(x, shape[-1]), dtype)
+        return self.op(f"one_hot {x.ssa}", x.type, dtype, shape, f" to {type_text(dtype, shape)}")
+
+    def gather(self, x, ids, dim):
+        return self.op(f"gather {x.ssa}, {ids.ssa} {{dim = {dim} : i64}}", f"{x.type}, {ids.type}", x.dtype, ids.shape)
 
     def print_gather_last(self, node, dtype, shape, x, operands):
-        kept = self.select(self.hot(operands[1], x.shape[-1]), x, self.scalar(x, 0.0))
-        return self.reduce("sum", kept, [x.rank - 1])
+        ids = self.reshape(operands[1], [*shape, 1])
+        return self.reshape(self.gather(x, ids, x.rank - 1), shape)
+
+    def print_scatter_last(self, node, dtype, shape, x, operands):
+        """x with its first elements added where ids say."""
+        ids = operands[1]
+        updates = self.window("slice", x, [0] * x.rank, ids.shape)
+        return self.op(f"scatter_add {x.ssa}, {ids.ssa}, {updates.ssa} {{dim = {x.rank - 1} : i64}}", f"{x.type}, {ids.type}, {updates.type}",
+                       dtype, shape)
+
+    def order(self, op, x, dim, ids_shape, flag=""):
+        """The values of a sort or top_k."""
+        values, ids = self.fresh(), self.fresh()
+        count = f"k = {ids_shape[dim]} : i64, " if op == "top_k" else ""
+        self.lines.append(f"{values}, {ids} = pp.{op} {x.ssa} {{{count}dim = {dim} : i64{flag}}} : {x.type} -> "
+                          f"{type_text(x.dtype, ids_shape)}, {type_text('i64', ids_shape)}")
+        return Value(values, x.dtype, ids_shape)
+
+    def print_sort(self, node, dtype, shape, x, _):
+        return self.order("sort", x, node["dim"], shape, ", descending" if node["descending"] else "")
+
+    def print_top_k(self, node, dtype, shape, x, _):
+        return self.order("top_k", x, node["dim"], shape, "" if node["descending"] else ", smallest")
+
+    def print_triangle(self, node, dtype, shape, x, _):
+        return self.op(f"{'tril' if node['lower'] else 'triu'} {x.ssa} {{diagonal = {node['diagonal']} : i64}}", x.type, dtype, shape)
+
+    def print_amin(self, node, dtype, shape, x, _):
+        return self.reduce("min", x, node["dims"], node["keep"])
 
     def print_cumsum(self, node, dtype, shape, x, _):
-        size = shape[-1]
-        ones = [1.0 if i <= j else 0.0 for i in range(size) for j in range(size)]
-        table = self.constant(dtype, [size, size], ones)
-        return self.matmul(x, table)
+        return self.op(f"cumsum {x.ssa} {{dim = {x.rank - 1} : i64}}", x.type, dtype, shape)
 
     def print_roll(self, node, dtype, shape, x, _):
-        size, by = shape[node["dim"]], node["by"] % shape[node["dim"]]
-        if by == 0:
-            return x
-        return self.concat([self.part(x, node["dim"], size - by, by), self.part(x, node["dim"], 0, size - by)], node["dim"])
+        return self.op(f"roll {x.ssa} {{dim = {node['dim']} : i64, shift = {node['by']} : i64}}", x.type, dtype, shape)
 
     def print_flip(self, node, dtype, shape, x, _):
         parts = [self.part(x, node["dim"], i, 1) for i in reversed(range(shape[node["dim"]]))]
@@ -361,7 +368,12 @@ class Printer:
         return total
 
     def print_rope(self, node, dtype, shape, x, _):
-        """Rotates the halves of the last dimension, by the position in the one before: constant tables."""
+        if not node.get("by_hand", True):
+            scaled = f" scaled linear {{factor = {number_text(node['factor'])} : f64, " if "factor" in node else " {"
+            attributes = [f"base = {number_text(node['base'])} : f64"] + ["interleaved"] * node["interleaved"]
+            attributes += [f"width = {node['width']} : i64"] if "width" in node else []
+            return self.unary("rotary", x, f"{scaled}{', '.join(attributes)}}}")
+        # The halves of the last dimension, by the position in the one before: constant tables.
         length, half = shape[-2], shape[-1] // 2
         angles = [p * node["base"] ** (-i / half) for p in range(length) for i in range(half)]
         cosines = self.constant(dtype, [length, half], [math.cos(a) for a in angles])

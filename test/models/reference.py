@@ -31,11 +31,14 @@ def normalize(x, eps):
     return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + eps)
 
 
-def rope(x, base):
-    length, half = x.shape[-2], x.shape[-1] // 2
-    angles = torch.arange(length, dtype=x.dtype)[:, None] * base ** (-torch.arange(half, dtype=x.dtype) / half)
-    z = torch.complex(x[..., :half].contiguous(), x[..., half:].contiguous()) * torch.polar(torch.ones_like(angles), angles)
-    return torch.cat([z.real, z.imag], -1)
+def rope(x, base, interleaved, width, factor):
+    length, half = x.shape[-2], width // 2
+    angles = torch.arange(length, dtype=x.dtype)[:, None] * base ** (-torch.arange(half, dtype=x.dtype) / half) / factor
+    rotated, rest = x[..., :width], x[..., width:]
+    a, b = (rotated[..., 0::2], rotated[..., 1::2]) if interleaved else (rotated[..., :half], rotated[..., half:])
+    z = torch.complex(a.contiguous(), b.contiguous()) * torch.polar(torch.ones_like(angles), angles)
+    rotated = torch.stack([z.real, z.imag], -1).flatten(-2) if interleaved else torch.cat([z.real, z.imag], -1)
+    return torch.cat([rotated, rest], -1)
 
 
 def scores(q, k, causal, scale):

@@ -46,13 +46,13 @@ class SumMotifs(ElementMotifs):
 
     def m_reduce(self):
         x = self.value(lambda v: v.rank >= 1)
-        return self.b.reduce(self.pick(["sum", "mean", "amax", "amax", "var"]), x, self.some_dims(x.rank), self.chance(0.5))
+        return self.b.reduce(self.pick(["sum", "mean", "amax", "amin", "var"]), x, self.some_dims(x.rank), self.chance(0.5))
 
     def m_reduce_row(self):
         """Over dimensions of a row only."""
         x = self.value(lambda v: v.rank >= 2 and v.state != SUM)
         dims = [d for d in self.some_dims(x.rank) if x.state != ROWS or d != x.dim]
-        return self.b.reduce(self.pick(["sum", "mean", "amax", "amax", "var"]), x, dims or [x.rank - 1], self.chance(0.6))
+        return self.b.reduce(self.pick(["sum", "mean", "amax", "amin", "var"]), x, dims or [x.rank - 1], self.chance(0.6))
 
     def m_maximum_again(self):
         """A maximum, or the choice of it, over a value that is cheap to compute again."""
@@ -88,6 +88,20 @@ class SumMotifs(ElementMotifs):
     def m_cumsum(self):
         x = self.value(lambda v: v.rank >= 2 and v.state != SUM and v.shape[-1] <= 17)
         return self.b.along("cumsum", x, x.rank - 1, x.shape)
+
+    def m_order(self):
+        """Values in order, or the first of them."""
+        x = self.value(lambda v: v.rank >= 1 and v.state != SUM)
+        dim, descending = int(self.random.integers(x.rank)), self.chance(0.5)
+        if self.chance(0.5):
+            return self.b.along("sort", x, dim, x.shape, descending=descending)
+        shape = list(x.shape)
+        shape[dim] = int(self.random.integers(1, shape[dim] + 1))
+        return self.b.along("top_k", x, dim, tuple(shape), descending=descending)
+
+    def m_triangle(self):
+        x = self.value(lambda v: v.rank >= 2 and v.state != SUM)
+        return self.b.triangle(x, self.chance(0.5), int(self.random.integers(-2, 3)))
 
     def m_conv(self):
         x = self.value(lambda v: v.rank == 3 and v.state != SUM)

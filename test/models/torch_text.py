@@ -6,7 +6,7 @@ All floats are f64, whatever the description says. `q` marks results that are ro
 from description import results_of
 
 # What is computed exactly, or chosen among operands: nothing is rounded there.
-EXACT = {"reshape", "transpose", "slice", "pad", "concat", "broadcast", "amax", "maximum", "minimum", "relu", "abs", "neg", "select",
+EXACT = {"reshape", "transpose", "slice", "pad", "concat", "broadcast", "amax", "amin", "sort", "top_k", "triangle", "maximum", "minimum", "relu", "abs", "neg", "select",
          "detach", "checkpoint", "embedding", "compare", "clamp", "sign", "floor", "ceil", "round", "trunc", "constant", "iota", "cast", "one_hot", "roll",
          "flip", "repeat", "argmax_pick", "call", "dropout", "count", "causal_mask", "tril", "gather_last"}
 
@@ -17,7 +17,7 @@ UNARY = {"neg": "-{0}", "abs": "torch.abs({0})", "exp": "torch.exp({0})", "log":
          "log1p": "torch.log1p({0})", "sin": "torch.sin({0})", "cos": "torch.cos({0})", "floor": "torch.floor({0})",
          "ceil": "torch.ceil({0})", "round": "torch.round({0})",
          "trunc": "torch.trunc({0})", "detach": "{0}.detach()", "checkpoint": "{0}", "reciprocal": "torch.reciprocal({0})",
-         "tanhshrink": "({0} - tanh({0}))", "mish": "F.mish({0})", "hardswish": "{0} * torch.clamp({0} + 3, 0, 6) / 6",
+         "tanhshrink": "({0} - tanh({0}))", "atan": "torch.atan({0})", "mish": "F.mish({0})", "hardsigmoid": "torch.clamp({0} + 3, 0, 6) / 6", "hardswish": "{0} * torch.clamp({0} + 3, 0, 6) / 6",
          "elu": "F.elu({0})", "logsigmoid": "F.logsigmoid({0})", "softsign": "F.softsign({0})"}
 BINARY = {"add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "maximum": "torch.maximum({0}, {1})",
           "minimum": "torch.minimum({0}, {1})", "div": "{0} / {1}", "power": "{0} ** {1}", "idiv": "torch.div({0}, {1}, rounding_mode='trunc')",
@@ -80,7 +80,7 @@ def expression(node, shapes):
         for position, size in zip(node["dims"], inner):
             view[position] = size
         return f"{x}.reshape({view}).expand({shape})"
-    if op in ("sum", "mean", "amax"):
+    if op in ("sum", "mean", "amax", "amin"):
         return f"{x}.{op}({tuple(node['dims'])}, keepdim={node['keep']})" if node["dims"] else x
     if op == "var":
         return f"{x}.var({tuple(node['dims'])}, unbiased=False, keepdim={node['keep']})"
@@ -107,6 +107,15 @@ def expression(node, shapes):
         return f"F.one_hot({x}.long(), {shape[-1]}).to({DTYPES[dtype]})"
     if op == "gather_last":
         return f"torch.gather({x}, -1, {operands[1]}.long().unsqueeze(-1)).squeeze(-1)"
+    if op == "scatter_last":
+        ids = f"{operands[1]}.long()"
+        return f"torch.scatter_add({x}, -1, {ids}, {x}[..., :{shapes[node['in'][1]][-1]}])"
+    if op == "sort":
+        return f"torch.sort({x}, {node['dim']}, descending={node['descending']}, stable=True)[0]"
+    if op == "top_k":
+        return f"torch.sort({x}, {node['dim']}, descending={node['descending']}, stable=True)[0].narrow({node['dim']}, 0, {shape[node['dim']]})"
+    if op == "triangle":
+        return f"torch.{'tril' if node['lower'] else 'triu'}({x}, {node['diagonal']})"
     if op == "cumsum":
         return f"torch.cumsum({x}, -1)"
     if op == "roll":
@@ -121,7 +130,7 @@ def expression(node, shapes):
         return (f"F.conv1d(F.pad({x}.transpose(1, 2), [{node['left']}, {width - 1 - node['left']}]), "
                 f"{operands[1]}.permute(2, 1, 0)).transpose(1, 2)")
     if op == "rope":
-        return f"rope({x}, {node['base']!r})"
+        return f"rope({x}, {node['base']!r}, {node.get('interleaved', False)}, {node.get('width', shape[-1])}, {node.get('factor', 1.0)!r})"
     if op == "causal_mask":
         return f"torch.ones({shape}, dtype=torch.bool).tril()"
     if op == "attention":

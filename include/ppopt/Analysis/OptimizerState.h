@@ -7,11 +7,8 @@
 
 namespace mlir::pp {
 
-/// The average of the parameters over the updates, with --ema.
-inline constexpr StringLiteral kAverageState = "ema";
-
 /// Returns the names of the states of a plan's optimizer, each as large as the
-/// parameters: m and v for adam and adamw, momentum for sgd; kAverageState.
+/// parameters: m and v for adam and adamw, momentum for sgd; averageState.
 SmallVector<StringRef> getOptimizerStates(PlanOp plan);
 
 /// Returns whether tasks of the kind write the parameters of buckets.

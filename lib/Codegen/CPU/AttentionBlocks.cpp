@@ -11,7 +11,7 @@ using namespace mlir::pp;
 
 AttentionPlanner::AttentionPlanner(KernelOp kernel, int64_t vectorBytes)
     : kernel(kernel), shape(getAttention(kernel).getAttentionShape()),
-      heads(shape.batch * shape.heads) {
+      heads(shape.batch * shape.heads), keyHeads(shape.batch * shape.keyHeads) {
   Type type = getStatisticsType(
       getElementTypeOrSelf(getAttention(kernel)->getOperand(0)));
   isF64 = type.isF64();

@@ -28,7 +28,7 @@ struct AttentionPlanner {
 
   KernelOp kernel;
   AttentionShape shape;
-  int64_t heads;
+  int64_t heads, keyHeads; ///< of all batches
   bool isF64;
   int64_t elementBytes, width;    ///< elements of a vector
   int64_t queryWidth, valueWidth; ///< of packed rows

@@ -24,17 +24,33 @@ AttentionCode::AttentionCode(OpBuilder &builder, KernelOp kernel,
       unit(type.isF64() ? 1 : std::log(2.0)), kernel(kernel), buffers(buffers) {
 }
 
-PackedMatrix AttentionCode::allocate(int64_t rows, int64_t columns) {
+Value AttentionCode::allocateElements(int64_t count, Type element) {
   OpBuilder::InsertionGuard guard(builder);
   Block &entry = builder.getBlock()->getParent()->front();
   builder.setInsertionPointToStart(&entry);
+  Value size =
+      LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), count);
+  return LLVM::AllocaOp::create(
+      builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), element,
+      size, kBufferAlignment);
+}
+
+PackedMatrix AttentionCode::allocate(int64_t rows, int64_t columns) {
   int64_t stride = pad(columns);
-  Value count = LLVM::ConstantOp::create(builder, loc, builder.getI64Type(),
-                                         rows * stride);
-  Value pointer = LLVM::AllocaOp::create(
-      builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), type,
-      count, kBufferAlignment);
-  return {pointer, stride};
+  return {allocateElements(rows * stride, type), stride};
+}
+
+void AttentionCode::setHead(Value head) {
+  currentBatch = divideDown(head, heads);
+  currentHead = sub(head, mul(currentBatch, heads));
+  currentKeyHead =
+      groupSize() == 1 ? currentHead : divideDown(currentHead, groupSize());
+}
+
+void AttentionCode::setHead(Value keyHead, Value member) {
+  currentBatch = divideDown(keyHead, keyHeads);
+  currentKeyHead = sub(keyHead, mul(currentBatch, keyHeads));
+  currentHead = add(mul(currentKeyHead, groupSize()), member);
 }
 
 //===----------------------------------------------------------------------===//
@@ -48,37 +64,50 @@ Value AttentionCode::getBuffer(const Layout &layout) {
   return number ? buffers[*number] : Value();
 }
 
-/// Returns the address of [batch, head, row, 0]; nothing if the value is not
-/// returned.
-Value AttentionCode::addressOf(Value value, Value row, Layout &layout) {
+Type pp::getElementInMemory(Value operand) {
+  Type type = getElementTypeOrSelf(operand);
+  return type.isInteger(1) ? IntegerType::get(type.getContext(), 8) : type;
+}
+
+/// Returns the address of [at, 0]; nothing if the value is not returned. A
+/// dimension of size 1 has one index.
+Value AttentionCode::addressOf(Value value, ValueRange at, Layout &layout) {
   layout = getAttentionLayout(op, value);
   Value buffer = getBuffer(layout);
   if (!buffer)
     return Value();
-  Value offset =
-      add(index(layout.offset), add(mul(currentBatch, layout.strides[0]),
-                                    add(mul(currentHead, layout.strides[1]),
-                                        mul(row, layout.strides[2]))));
-  return address(buffer, getElementTypeOrSelf(value), offset);
+  Value offset = index(layout.offset);
+  for (auto [i, number] : llvm::enumerate(at))
+    if (layout.sizes[i] != 1)
+      offset = add(offset, mul(number, layout.strides[i]));
+  return address(buffer, getElementInMemory(value), offset);
+}
+
+/// Returns the address of a row of the current heads.
+Value AttentionCode::addressOfRow(Value value, Value row, Layout &layout) {
+  bool isOfQueries = getShape(value)[1] == heads;
+  return addressOf(
+      value, {currentBatch, isOfQueries ? currentHead : currentKeyHead, row},
+      layout);
 }
 
 std::optional<StridedMatrix> AttentionCode::getMatrix(Value value, Value row) {
   Layout layout;
-  Value pointer = addressOf(value, row, layout);
+  Value pointer = addressOfRow(value, row, layout);
   if (!pointer)
     return std::nullopt;
-  return StridedMatrix{pointer, getElementTypeOrSelf(value), layout.strides[2],
+  return StridedMatrix{pointer, getElementInMemory(value), layout.strides[2],
                        layout.sizes[3]};
 }
 
 Value AttentionCode::loadStatistic(Value value, Value row) {
   Layout layout;
-  return loadScalar(addressOf(value, row, layout));
+  return loadScalar(addressOfRow(value, row, layout));
 }
 
 void AttentionCode::storeStatistic(Value element, Value value, Value row) {
   Layout layout;
-  if (Value pointer = addressOf(value, row, layout))
+  if (Value pointer = addressOfRow(value, row, layout))
     storeScalar(element, pointer);
 }
 
@@ -91,24 +120,24 @@ Value AttentionCode::loadPosition(Value operand) {
       LLVM::LoadOp::create(builder, loc, i64, pointer));
 }
 
+Value AttentionCode::loadNumber(Value operand, Value at) {
+  Layout layout;
+  Value pointer = addressOf(operand, at, layout);
+  Type element = getElementInMemory(operand);
+  Value number = LLVM::LoadOp::create(builder, loc, element, pointer);
+  return element == type
+             ? number
+             : arith::ExtFOp::create(builder, loc, type, number).getResult();
+}
+
+Value AttentionCode::addressOfToken(Value operand, Value token) {
+  Layout layout;
+  return addressOf(operand, {currentBatch, token}, layout);
+}
+
 //===----------------------------------------------------------------------===//
 // Scores
 //===----------------------------------------------------------------------===//
-
-Value AttentionCode::countSeen(Value query, Value key, Value count) {
-  if (!isCausal)
-    return count;
-  return max(index(0), min(count, sub(add(query, 1), key)));
-}
-
-Value AttentionCode::select(Value seen, Value column, Value value,
-                            double outside) {
-  Value bound = arith::IndexCastOp::create(builder, loc, builder.getI32Type(),
-                                           sub(seen, column));
-  Value isSeen = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
-                                       lanes(), broadcast(bound));
-  return arith::SelectOp::create(builder, loc, isSeen, value, splat(outside));
-}
 
 Value AttentionCode::exp(Value x) {
   return type.isF64() ? math::ExpOp::create(builder, loc, x).getResult()

@@ -10,6 +10,9 @@
 
 namespace mlir::pp {
 
+/// Returns the type of an operand's elements in memory.
+Type getElementInMemory(Value operand);
+
 /// The part shared by forward and backward: addresses of operands and results,
 /// and scratch memory.
 class AttentionCode : public BlockCode, public AttentionShape {
@@ -29,6 +32,7 @@ public:
     return getThreshold(kernel, Threshold::ScratchBytes);
   }
   PackedMatrix allocate(int64_t rows, int64_t columns);
+  Value allocateElements(int64_t count, Type element);
 
   /// Returns the matrix of one batch and head of an operand or a result, from
   /// `row` on; nothing for an unused result.
@@ -37,21 +41,26 @@ public:
   void storeStatistic(Value element, Value value, Value row);
   /// Loads the only element of a position operand.
   Value loadPosition(Value operand);
+  /// Loads element `at` of an operand [n], as a number of the compute type.
+  Value loadNumber(Value operand, Value at);
+  /// Returns the address of an element of an operand [batch, tokens].
+  Value addressOfToken(Value operand, Value token);
 
-  /// Returns how many keys of the block from `key` on row `query` sees, between
-  /// 0 and `count`.
-  Value countSeen(Value query, Value key, Value count);
-  /// Returns `value` in the lanes before `seen`, counted from `column`, and
-  /// `outside` in the others.
-  Value select(Value seen, Value column, Value value, double outside);
+  /// Returns the position of a query among the keys.
+  Value positionOf(Value query) { return add(query, keys - queries); }
   /// e^(unit x).
   Value exp(Value x);
 
-  /// The batch and head of the tile.
-  Value currentBatch, currentHead;
+  /// Makes query head `head` (of all batches) or that number `member` of those
+  /// that share the keys of head `keyHead` the current one.
+  void setHead(Value head);
+  void setHead(Value keyHead, Value member);
+  /// Heads of queries and of keys and values.
+  Value currentBatch, currentHead, currentKeyHead;
 
 private:
-  Value addressOf(Value value, Value row, Layout &layout);
+  Value addressOf(Value value, ValueRange at, Layout &layout);
+  Value addressOfRow(Value value, Value row, Layout &layout);
   Value getBuffer(const Layout &layout);
 
   KernelOp kernel;

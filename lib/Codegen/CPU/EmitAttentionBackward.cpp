@@ -1,10 +1,15 @@
 //===- EmitAttentionBackward.cpp - Gradients of attention in blocks -------===//
 //
-// A tile is one head of one row of the batch. With D = rowsum(dO O), for each
-// block of queries and each block of keys
+// A tile is one head of keys of one row of the batch, with the query heads that
+// read it. With D = rowsum(dO O), for each block of queries and each block of
+// keys
 //
 //   P = exp(scale Q Kᵀ - lse),  dS = P (dO Vᵀ - D),
 //   dV += Pᵀ dO,  dK += scale dSᵀ Q,  dQ += scale dS K
+//
+// Where the scores change after scale Q Kᵀ, dS is the gradient after the
+// changes (dbias); before a soft cap it is dS times the cap's derivative. Pairs
+// of blocks in which no query sees a key are not computed.
 //
 // The outer loop is over blocks of keys: dK and dV of a block stay in scratch
 // memory. dQ is accumulated in the result, or in scratch memory if the result's
@@ -13,6 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionScores.h"
 #include "EmitAttention.h"
 #include "ppopt/Dialect/PP/AttentionOps.h"
 
@@ -45,19 +51,29 @@ private:
   void selectQueries(Value query);
   void packQueries(Value query);
   void emitPair(bool wantsKeys, Sum sum);
-  void emitPair(bool wantsKeys, Sum sum, bool isMasked);
+  void emitPair(bool wantsKeys, Sum sum, bool isPlain);
   void emitScores(const PackedMatrix &a, const PackedMatrix &b, int64_t k,
-                  const PackedMatrix &to, bool isMasked);
-  void emitScoreGradients(bool isMasked);
+                  const PackedMatrix &to, bool isPlain);
+  void emitScoreGradients(bool isPlain);
+  void storeBiasGradient(Value grad, Value row, Value column);
   void emitOfKeys(const PackedMatrix &weights, const PackedMatrix &b,
-                  const PackedMatrix &to, bool isMasked);
-  void emitOfQueries(Sum sum, bool isMasked);
+                  const PackedMatrix &to, bool isPlain);
+  void emitOfQueries(Sum sum, bool isPlain);
   void addToResult();
+  void clearSkipped(Sum sum);
+  void clearRows(Value to, Value rows);
+  void forMembers(llvm::function_ref<void(Value member)> body);
+  Value getPackedRow(Value query);
   void storeRows(const PackedMatrix &from, Value to, Value row, Value count,
                  std::optional<double> factor = {});
-  Value firstQueryOf(Value key);
   PackedMatrix rowsOf(const PackedMatrix &block, Value row) {
     return {c.at(block, row, c.index(0)), block.stride};
+  }
+  /// Returns the end of the keys that the rows of a group from `row` on see, up
+  /// to a whole group of keys: matmuls that have keys as rows read such groups.
+  Value getEndOfGroup(Value row) {
+    Value last = c.add(row, c.groupRows - 1);
+    return roundUp(c.min(seen.end, change.getEnd(last)));
   }
   Value roundUp(Value rows) {
     return c.mul(c.divideUp(rows, c.groupRows), c.groupRows);
@@ -65,6 +81,7 @@ private:
 
   AttentionCode &c;
   AttentionGradOp op;
+  ScoreCode change;
   int64_t block; ///< keys, and queries, of a block
   /// Whether scratch memory holds the packed operands of all queries, or of one
   /// block.
@@ -80,15 +97,21 @@ private:
   /// dQ of all queries.
   PackedMatrix allDq;
   Value firstQuery, queryCount, firstKey, keyCount;
+  /// The tile, and which of its query heads is the current one.
+  Value tile, currentMember;
+  /// The keys of the block that any of its queries sees.
+  ScoreRange seen;
 };
 
 } // namespace
 
 /// Returns whether a result is used.
-static bool isNeeded(Value value) { return !value.use_empty(); }
+static bool isNeeded(Value value) { return value && !value.use_empty(); }
 
 BackwardEmitter::BackwardEmitter(AttentionCode &code, AttentionGradOp op)
-    : c(code), op(op), block(c.tiles.getBlock()), holdsQueries(fitsQueries()) {
+    : c(code), op(op), change(code), block(c.tiles.getBlock()),
+      holdsQueries(fitsQueries()) {
+  change.allocate(block, block);
   k = c.allocate(block, c.queryWidth);
   kTransposed = c.allocate(c.pad(c.queryWidth), block);
   vTransposed = c.allocate(c.pad(c.valueWidth), block);
@@ -97,7 +120,8 @@ BackwardEmitter::BackwardEmitter(AttentionCode &code, AttentionGradOp op)
   dq = c.allocate(block, c.queryWidth);
   p = c.allocate(block, block);
   ds = c.allocate(block, block);
-  int64_t packed = holdsQueries ? llvm::alignTo(c.queries, block) : block;
+  int64_t packed =
+      holdsQueries ? c.groupSize() * llvm::alignTo(c.queries, block) : block;
   packedQ = c.allocate(packed, c.queryWidth);
   packedDout = c.allocate(packed, c.valueWidth);
   packedLse = c.allocate(1, packed);
@@ -107,7 +131,7 @@ BackwardEmitter::BackwardEmitter(AttentionCode &code, AttentionGradOp op)
 /// Returns whether the packed operands of all queries fit into scratch memory.
 bool BackwardEmitter::fitsQueries() {
   int64_t width = c.pad(c.queryWidth), valueWidth = c.pad(c.valueWidth);
-  int64_t others = (llvm::alignTo(c.queries, block) - block) *
+  int64_t others = (c.groupSize() * llvm::alignTo(c.queries, block) - block) *
                    (width + valueWidth + 2) * c.getElementBytes();
   return getBytesOfBlocks(block, width, valueWidth, c.getElementBytes()) +
              others <=
@@ -121,6 +145,7 @@ bool BackwardEmitter::fitsQueries() {
 void BackwardEmitter::packKeys(Value key) {
   firstKey = key;
   keyCount = c.min(c.index(block), c.sub(c.index(c.keys), key));
+  change.startKeys(key, keyCount);
   c.pack(*c.getMatrix(op.getK(), key), k, keyCount, block);
   c.transpose(k, kTransposed, block, k.stride);
   // dv is not in use yet.
@@ -128,11 +153,30 @@ void BackwardEmitter::packKeys(Value key) {
   c.transpose(dv, vTransposed, block, dv.stride);
 }
 
+/// Calls `body` for each query head of the tile, which is then the current one.
+void BackwardEmitter::forMembers(llvm::function_ref<void(Value)> body) {
+  auto select = [&](Value member) {
+    currentMember = member;
+    c.setHead(tile, member);
+    body(member);
+  };
+  if (c.groupSize() == 1)
+    return select(c.index(0));
+  c.loop(0, c.groupSize(), 1, select);
+  c.setHead(tile, c.index(0));
+}
+
+/// Returns the row of a query in what is kept for all queries of the tile.
+Value BackwardEmitter::getPackedRow(Value query) {
+  return c.add(c.mul(currentMember, llvm::alignTo(c.queries, block)), query);
+}
+
 /// Selects the block of queries from `query` on, which is packed.
 void BackwardEmitter::selectQueries(Value query) {
   firstQuery = query;
   queryCount = c.min(c.index(block), c.sub(c.index(c.queries), query));
-  Value row = holdsQueries ? query : c.index(0);
+  change.startQueries(query, queryCount);
+  Value row = holdsQueries ? getPackedRow(query) : c.index(0);
   q = rowsOf(packedQ, row);
   dout = rowsOf(packedDout, row);
   lse = {c.at(packedLse, c.index(0), row), packedLse.stride};
@@ -185,7 +229,7 @@ void BackwardEmitter::storeRows(const PackedMatrix &from, Value to, Value row,
 /// to = a b, where a query sees the key.
 void BackwardEmitter::emitScores(const PackedMatrix &a, const PackedMatrix &b,
                                  int64_t k, const PackedMatrix &to,
-                                 bool isMasked) {
+                                 bool isPlain) {
   BlockMatmul matmul;
   matmul.a = a;
   matmul.b = b;
@@ -195,53 +239,67 @@ void BackwardEmitter::emitScores(const PackedMatrix &a, const PackedMatrix &b,
   matmul.beginK = c.index(0);
   matmul.endK = c.index(k);
   matmul.vectors = block / c.width;
-  if (isMasked)
+  if (!isPlain) {
+    matmul.b.pointer = c.at(b, c.index(0), seen.begin);
+    matmul.c.pointer = c.at(to, c.index(0), seen.begin);
     matmul.vectorsOfRow = [&](Value row) {
-      Value last = c.add(c.add(firstQuery, row), c.groupRows - 1);
-      return c.divideUp(c.countSeen(last, firstKey, keyCount), c.width);
+      Value count = c.sub(getEndOfGroup(row), seen.begin);
+      return c.divideUp(c.max(c.index(0), count), c.width);
     };
+  }
   c.matmul(matmul);
 }
 
 /// Replaces the scores in `p` by probabilities, and the gradients of
 /// probabilities in `ds` by gradients of scores.
-void BackwardEmitter::emitScoreGradients(bool isMasked) {
+void BackwardEmitter::emitScoreGradients(bool isPlain) {
   c.loop(c.index(0), roundUp(queryCount), 1, [&](Value row) {
-    Value seen = isMasked
-                     ? c.countSeen(c.add(firstQuery, row), firstKey, keyCount)
-                     : Value();
     Value logSum = c.broadcast(c.loadScalar(c.at(lse, c.index(0), row)));
     Value sum = c.broadcast(c.loadScalar(c.at(delta, c.index(0), row)));
+    ScoreRow ofRow;
+    if (!isPlain)
+      ofRow = change.getRow(row);
     auto emitVector = [&](Value column) {
       Value pAt = c.at(p, row, column);
       Value dsAt = c.at(ds, row, column);
-      Value x = c.exp(c.subF(c.loadVector(pAt), logSum));
+      Value score = c.loadVector(pAt), slope;
+      if (!isPlain)
+        score = change.change(ofRow, column, score, &slope);
+      Value x = c.exp(c.subF(score, logSum));
       Value grad = c.mulF(x, c.subF(c.loadVector(dsAt), sum));
-      if (isMasked) {
-        x = c.select(seen, column, x, 0);
-        grad = c.select(seen, column, grad, 0);
+      if (!isPlain) {
+        x = change.hide(ofRow, column, x, 0);
+        grad = change.hide(ofRow, column, grad, 0);
       }
       c.storeVector(x, pAt);
-      c.storeVector(grad, dsAt);
+      c.storeVector(slope ? c.mulF(grad, slope) : grad, dsAt);
+      storeBiasGradient(grad, row, column);
     };
-    if (isMasked) {
-      // The columns that the row group's matmuls have computed.
-      Value last = c.add(c.mul(c.divideDown(row, c.groupRows), c.groupRows),
-                         c.groupRows - 1);
-      c.loop(c.index(0),
-             c.countSeen(c.add(firstQuery, last), firstKey, keyCount), c.width,
-             emitVector);
-    } else {
+    if (isPlain) {
       for (int64_t column = 0; column < block; column += c.width)
         emitVector(c.index(column));
+    } else {
+      // The columns that the row group's matmuls have computed.
+      Value group = c.mul(c.divideDown(row, c.groupRows), c.groupRows);
+      c.loop(seen.begin, getEndOfGroup(group), c.width, emitVector);
     }
+  });
+}
+
+/// Stores gradients of scores; rows that only fill the block have none.
+void BackwardEmitter::storeBiasGradient(Value grad, Value row, Value column) {
+  if (!isNeeded(op.getDbias()))
+    return;
+  c.ifElse(c.isLess(row, queryCount), [&] {
+    StridedMatrix to = *c.getMatrix(op.getDbias(), c.add(firstQuery, row));
+    change.storeKeys(grad, to.pointer, column);
   });
 }
 
 /// to += weightsᵀ b, summed over the queries that see a key.
 void BackwardEmitter::emitOfKeys(const PackedMatrix &weights,
                                  const PackedMatrix &b, const PackedMatrix &to,
-                                 bool isMasked) {
+                                 bool isPlain) {
   BlockMatmul matmul;
   matmul.a = weights;
   matmul.isATransposed = true;
@@ -251,126 +309,175 @@ void BackwardEmitter::emitOfKeys(const PackedMatrix &weights,
   matmul.endRow = keyCount;
   matmul.beginK = c.index(0);
   matmul.endK = queryCount;
-  if (isMasked && c.isCausal)
+  if (!isPlain) {
+    // What its groups of rows and vectors of columns leave out is not computed.
+    matmul.beginRow = c.mul(c.divideDown(seen.begin, c.groupRows), c.groupRows);
+    matmul.endRow = seen.end;
     matmul.beginKOfRow = [&](Value key) {
-      return c.max(c.index(0), c.sub(c.add(firstKey, key), firstQuery));
+      Value first = change.getQueriesOf(c.add(firstKey, key), c.index(1)).first;
+      return c.max(c.index(0), c.sub(first, firstQuery));
     };
+    matmul.endKOfRow = [&](Value key) {
+      Value end =
+          change.getQueriesOf(c.add(firstKey, key), c.index(c.groupRows))
+              .second;
+      return c.min(queryCount, c.sub(end, firstQuery));
+    };
+  }
   matmul.vectors = to.stride / c.width;
   matmul.initial = [](Value, Value old) { return old; };
   c.matmul(matmul);
 }
 
 /// Computes dQ of the block: this part of it, or accumulated in scratch memory.
-void BackwardEmitter::emitOfQueries(Sum sum, bool isMasked) {
+void BackwardEmitter::emitOfQueries(Sum sum, bool isPlain) {
   BlockMatmul matmul;
   matmul.a = ds;
   matmul.b = k;
-  matmul.c = sum == Sum::Scratch ? rowsOf(allDq, firstQuery) : dq;
+  matmul.c = sum == Sum::Scratch ? rowsOf(allDq, getPackedRow(firstQuery)) : dq;
   matmul.beginRow = c.index(0);
   matmul.endRow = queryCount;
-  matmul.beginK = c.index(0);
+  matmul.beginK = isPlain ? c.index(0) : seen.begin;
   matmul.endK = keyCount;
-  if (isMasked)
-    matmul.endKOfRow = [&](Value row) {
-      Value last = c.add(c.add(firstQuery, row), c.groupRows - 1);
-      return c.countSeen(last, firstKey, keyCount);
-    };
+  if (!isPlain)
+    matmul.endKOfRow = [&](Value row) { return getEndOfGroup(row); };
   matmul.vectors = dq.stride / c.width;
   if (sum != Sum::Result)
     matmul.initial = [](Value, Value old) { return old; };
   c.matmul(matmul);
 }
 
-/// Adds dQ of the block to the result; the first part is stored instead.
+/// Adds dQ of the block to the result; the first part is stored instead, unless
+/// the result was cleared.
 void BackwardEmitter::addToResult() {
   std::optional<StridedMatrix> to = c.getMatrix(op.getDq(), firstQuery);
+  auto add = [&] {
+    c.loop(c.index(0), queryCount, 1, [&](Value row) {
+      c.forColumns(c.queryWidth, [&](Value column, int64_t count) {
+        Value old = c.loadColumns(*to, row, column, count);
+        Value x =
+            c.fma(c.loadVector(c.at(dq, row, column)), c.splat(c.scale), old);
+        c.storeColumns(x, *to, row, column, count);
+      });
+    });
+  };
+  if (change.skipsBlocks())
+    return add();
   auto isFirst = arith::CmpIOp::create(
       c.builder, c.loc, arith::CmpIPredicate::eq, firstKey, c.index(0));
   c.ifElse(
       isFirst,
-      [&] { storeRows(dq, op.getDq(), firstQuery, queryCount, c.scale); },
-      [&] {
-        c.loop(c.index(0), queryCount, 1, [&](Value row) {
-          c.forColumns(c.queryWidth, [&](Value column, int64_t count) {
-            Value old = c.loadColumns(*to, row, column, count);
-            Value x = c.fma(c.loadVector(c.at(dq, row, column)),
-                            c.splat(c.scale), old);
-            c.storeColumns(x, *to, row, column, count);
-          });
-        });
-      });
+      [&] { storeRows(dq, op.getDq(), firstQuery, queryCount, c.scale); }, add);
 }
 
-void BackwardEmitter::emitPair(bool wantsKeys, Sum sum, bool isMasked) {
-  emitScores(q, kTransposed, c.queryWidth, p, isMasked);
-  emitScores(dout, vTransposed, c.valueWidth, ds, isMasked);
-  emitScoreGradients(isMasked);
+void BackwardEmitter::emitPair(bool wantsKeys, Sum sum, bool isPlain) {
+  emitScores(q, kTransposed, c.queryWidth, p, isPlain);
+  emitScores(dout, vTransposed, c.valueWidth, ds, isPlain);
+  emitScoreGradients(isPlain);
   if (wantsKeys) {
-    emitOfKeys(p, dout, dv, isMasked);
-    emitOfKeys(ds, q, dk, isMasked);
+    emitOfKeys(p, dout, dv, isPlain);
+    emitOfKeys(ds, q, dk, isPlain);
   }
   if (sum == Sum::Nowhere)
     return;
-  emitOfQueries(sum, isMasked);
+  emitOfQueries(sum, isPlain);
   if (sum == Sum::Result)
     addToResult();
 }
 
 void BackwardEmitter::emitPair(bool wantsKeys, Sum sum) {
-  Value seen = c.countSeen(firstQuery, firstKey, keyCount);
+  seen = change.getRange(c.index(0), block);
+  auto emitSeen = [&] {
+    c.ifElse(c.isLess(seen.begin, seen.end),
+             [&] { emitPair(wantsKeys, sum, /*isPlain=*/false); });
+  };
+  if (!seen.isPlain)
+    return emitSeen();
   c.ifElse(
-      c.isLess(seen, c.index(block)), [&] { emitPair(wantsKeys, sum, true); },
-      [&] { emitPair(wantsKeys, sum, false); });
+      seen.isPlain, [&] { emitPair(wantsKeys, sum, /*isPlain=*/true); },
+      emitSeen);
 }
 
 //===----------------------------------------------------------------------===//
 // A tile
 //===----------------------------------------------------------------------===//
 
+/// Fills all rows of a matrix of the current head with zeros.
+void BackwardEmitter::clearRows(Value to, Value rows) {
+  std::optional<StridedMatrix> matrix = c.getMatrix(to, c.index(0));
+  c.loop(c.index(0), rows, 1, [&](Value row) {
+    c.forColumns(matrix->columns, [&](Value column, int64_t count) {
+      c.storeColumns(c.splat(0), *matrix, row, column, count);
+    });
+  });
+}
+
+/// Clears results of which blocks that are left out have a part.
+void BackwardEmitter::clearSkipped(Sum sum) {
+  forMembers([&](Value) {
+    if (sum == Sum::Result && change.skipsBlocks())
+      clearRows(op.getDq(), c.index(c.queries));
+    if (isNeeded(op.getDbias()) && (c.isCausal || change.skipsBlocks()))
+      clearRows(op.getDbias(), c.index(c.queries));
+  });
+}
+
 void BackwardEmitter::emitKeysOutside(Sum sum) {
+  clearSkipped(sum);
   if (sum == Sum::Scratch)
-    c.fill(allDq, llvm::alignTo(c.queries, block), allDq.stride, 0);
+    c.fill(allDq, c.groupSize() * llvm::alignTo(c.queries, block), allDq.stride,
+           0);
   if (holdsQueries)
-    c.loop(0, c.queries, block, [&](Value query) { packQueries(query); });
+    forMembers([&](Value) {
+      c.loop(0, c.queries, block, [&](Value query) { packQueries(query); });
+    });
   c.loop(0, c.keys, block, [&](Value key) {
     packKeys(key);
     c.fill(dk, block, dk.stride, 0);
     c.fill(dv, block, dv.stride, 0);
-    // Blocks have equal sizes: queries in blocks above the diagonal see
-    // nothing.
-    Value begin = c.isCausal ? key : c.index(0);
-    c.loop(begin, c.index(c.queries), block, [&](Value query) {
-      if (holdsQueries)
-        selectQueries(query);
-      else
-        packQueries(query);
-      emitPair(/*wantsKeys=*/true, sum);
+    auto [begin, end] = change.getQueriesOf(firstKey, keyCount);
+    begin = c.mul(c.divideDown(begin, block), block);
+    forMembers([&, begin = begin, end = end](Value) {
+      c.loop(begin, end, block, [&](Value query) {
+        if (holdsQueries)
+          selectQueries(query);
+        else
+          packQueries(query);
+        emitPair(/*wantsKeys=*/true, sum);
+      });
     });
     storeRows(dk, op.getDk(), firstKey, keyCount, c.unit);
     storeRows(dv, op.getDv(), firstKey, keyCount);
   });
   if (sum == Sum::Scratch)
-    storeRows(allDq, op.getDq(), c.index(0), c.index(c.queries), c.scale);
+    forMembers([&](Value) {
+      PackedMatrix ofHead = rowsOf(allDq, getPackedRow(c.index(0)));
+      storeRows(ofHead, op.getDq(), c.index(0), c.index(c.queries), c.scale);
+    });
 }
 
 void BackwardEmitter::emitQueriesOutside() {
-  c.loop(0, c.queries, block, [&](Value query) {
-    packQueries(query);
-    c.fill(dq, block, dq.stride, 0);
-    Value end = c.isCausal ? c.add(query, queryCount) : c.index(c.keys);
-    c.loop(c.index(0), end, block, [&](Value key) {
-      packKeys(key);
-      emitPair(/*wantsKeys=*/false, Sum::Block);
+  forMembers([&](Value) {
+    c.loop(0, c.queries, block, [&](Value query) {
+      packQueries(query);
+      c.fill(dq, block, dq.stride, 0);
+      auto [begin, end] = change.getKeysOf(firstQuery, queryCount);
+      begin = c.mul(c.divideDown(begin, block), block);
+      c.loop(begin, end, block, [&](Value key) {
+        packKeys(key);
+        emitPair(/*wantsKeys=*/false, Sum::Block);
+      });
+      storeRows(dq, op.getDq(), firstQuery, queryCount, c.scale);
     });
-    storeRows(dq, op.getDq(), firstQuery, queryCount, c.scale);
   });
 }
 
 void BackwardEmitter::emit(Value begin, Value end) {
-  bool wantsKeys = isNeeded(op.getDk()) || isNeeded(op.getDv());
+  bool wantsKeys =
+      isNeeded(op.getDk()) || isNeeded(op.getDv()) || isNeeded(op.getDbias());
   Sum sum = Sum::Nowhere;
   if (isNeeded(op.getDq())) {
-    int64_t rows = llvm::alignTo(c.queries, block);
+    int64_t rows = c.groupSize() * llvm::alignTo(c.queries, block);
     if (getElementTypeOrSelf(op.getDq()) == c.type)
       sum = Sum::Result;
     else if (rows * dq.stride * c.getElementBytes() <= c.getScratchBytes())
@@ -382,9 +489,9 @@ void BackwardEmitter::emit(Value begin, Value end) {
     if (sum == Sum::Scratch)
       allDq = c.allocate(rows, c.queryWidth);
   }
-  c.loop(begin, end, 1, [&](Value tile) {
-    c.currentBatch = c.divideDown(tile, c.heads);
-    c.currentHead = c.sub(tile, c.mul(c.currentBatch, c.heads));
+  c.loop(begin, end, 1, [&](Value keyHead) {
+    tile = keyHead;
+    c.setHead(tile, c.index(0));
     if (wantsKeys)
       emitKeysOutside(sum == Sum::Block ? Sum::Nowhere : sum);
     if (sum == Sum::Block)
@@ -409,7 +516,7 @@ TilesAttr BackwardForm::planTiles(AttentionPlanner planner) const {
     return getBytesOfBlocks(count, planner.queryWidth, planner.valueWidth,
                             planner.elementBytes);
   });
-  return planner.makeTiles(planner.heads, 1, TileUnit::Heads, keys);
+  return planner.makeTiles(planner.keyHeads, 1, TileUnit::Heads, keys);
 }
 
 PP_KERNEL_FORM(CpuForm, AttentionGrad, BackwardForm)

@@ -5,12 +5,14 @@
 //   S = scale Q Kᵀ,  m' = max(m, rowmax S),  P = exp(S - m'),
 //   l = l exp(m - m') + rowsum P,  O = O exp(m - m') + P V
 //
-// and after the last block out = O / l, lse = m + log l. Blocks of keys that no
-// query of the tile sees are not computed. In blocks on the diagonal only the
-// vectors that a group of rows sees are computed.
+// and after the last block out = O / l, lse = m + log l; out = 0 and lse =
+// infinity for a row that sees no key. Blocks of keys that no query of a strip
+// sees are not computed. In the others only the vectors between the first and
+// the last key that is seen are.
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionScores.h"
 #include "EmitAttention.h"
 #include "ppopt/Dialect/PP/AttentionOps.h"
 
@@ -31,28 +33,31 @@ public:
 private:
   void emitTile(Value firstRow);
   void emitKeys(Value key);
-  void emitStrip(Value row, bool isMasked);
-  void emitScores(Value row, bool isMasked);
-  void forScores(Value row, Value inStrip, bool isMasked,
-                 llvm::function_ref<void(Value column)> body);
-  void emitMost(Value row, bool isMasked);
+  void emitBlock();
+  void emitStrip(Value row);
+  void emitStrip(Value row, bool isPlain);
+  void emitScores(Value row, bool isPlain);
+  Value foldScores(Value row, bool isPlain, Value initial,
+                   llvm::function_ref<Value(Value column, Value before)> body);
+  void emitMost(Value row, bool isPlain);
   void emitMaxima(Value row);
-  void emitProbabilities(Value row, bool isMasked);
-  void emitWeighted(Value row, bool isMasked);
+  void emitProbabilities(Value row, bool isPlain);
+  void emitWeighted(Value row, bool isPlain);
   void emitSums();
   void emitResults();
   PackedMatrix rowsOf(const PackedMatrix &block, Value row) {
     return {c.at(block, row, c.index(0)), block.stride};
   }
-  /// Returns how many keys of the block the last row of a group of the strip
-  /// sees.
-  Value countSeenByGroup(Value strip, Value row) {
-    Value last = c.add(c.add(strip, row), c.groupRows - 1);
-    return c.countSeen(c.add(first, last), firstKey, keyCount);
+  /// Returns the end of the keys that the rows of a group see; `inStrip` is its
+  /// first row.
+  Value getEndOfGroup(Value inStrip) {
+    Value last = c.add(c.add(strip, inStrip), c.groupRows - 1);
+    return c.min(seen.end, change.getEnd(last));
   }
 
   AttentionCode &c;
   AttentionOp op;
+  ScoreCode change;
   int64_t rows, keys; ///< of a block
   /// For all rows: the maximum so far, and per lane the sum of exponentials.
   PackedMatrix q, out, maximum, sum;
@@ -64,12 +69,17 @@ private:
   /// The tile's first query and number of queries; the same for the block of
   /// keys.
   Value first, rowCount, firstKey, keyCount;
+  /// The strip's first row in the tile, and the keys that it sees.
+  Value strip;
+  ScoreRange seen;
 };
 
 } // namespace
 
 ForwardEmitter::ForwardEmitter(AttentionCode &code, AttentionOp op)
-    : c(code), op(op), rows(c.tiles.getSize()), keys(c.tiles.getBlock()) {
+    : c(code), op(op), change(code), rows(c.tiles.getSize()),
+      keys(c.tiles.getBlock()) {
+  change.allocate(rows, keys);
   q = c.allocate(rows, c.queryWidth);
   out = c.allocate(rows, c.valueWidth);
   maximum = c.allocate(1, rows);
@@ -82,7 +92,7 @@ ForwardEmitter::ForwardEmitter(AttentionCode &code, AttentionOp op)
   rescale = c.allocate(1, kStripRows);
 }
 
-void ForwardEmitter::emitScores(Value row, bool isMasked) {
+void ForwardEmitter::emitScores(Value row, bool isPlain) {
   BlockMatmul matmul;
   matmul.a = rowsOf(q, row);
   matmul.b = kTransposed;
@@ -92,50 +102,56 @@ void ForwardEmitter::emitScores(Value row, bool isMasked) {
   matmul.beginK = c.index(0);
   matmul.endK = c.index(c.queryWidth);
   matmul.vectors = keys / c.width;
-  if (isMasked)
-    matmul.vectorsOfRow = [&, row](Value inStrip) {
-      return c.divideUp(countSeenByGroup(row, inStrip), c.width);
+  if (!isPlain) {
+    matmul.b.pointer = c.at(kTransposed, c.index(0), seen.begin);
+    matmul.c.pointer = c.at(scores, c.index(0), seen.begin);
+    matmul.vectorsOfRow = [&](Value inStrip) {
+      Value count = c.sub(getEndOfGroup(inStrip), seen.begin);
+      return c.divideUp(c.max(c.index(0), count), c.width);
     };
+  }
   c.matmul(matmul);
 }
 
-/// Calls `body` for each vector of scores of a row that its group sees.
-void ForwardEmitter::forScores(Value row, Value inStrip, bool isMasked,
-                               llvm::function_ref<void(Value column)> body) {
-  if (!isMasked) {
+/// Passes a value through `body` for each vector of scores of a row that its
+/// group sees.
+Value ForwardEmitter::foldScores(
+    Value row, bool isPlain, Value initial,
+    llvm::function_ref<Value(Value column, Value before)> body) {
+  if (isPlain) {
     for (int64_t column = 0; column < keys; column += c.width)
-      body(c.index(column));
-    return;
+      initial = body(c.index(column), initial);
+    return initial;
   }
-  Value group = c.mul(c.divideDown(inStrip, c.groupRows), c.groupRows);
-  c.loop(c.index(0), countSeenByGroup(row, group), c.width, body);
+  Value group = c.mul(c.divideDown(row, c.groupRows), c.groupRows);
+  auto loop = scf::ForOp::create(
+      c.builder, c.loc, seen.begin, getEndOfGroup(group), c.index(c.width),
+      initial, [&](OpBuilder &, Location, Value column, ValueRange before) {
+        scf::YieldOp::create(c.builder, c.loc, body(column, before[0]));
+      });
+  return loop.getResult(0);
 }
 
 /// Writes the maximum of each row's scores, per lane, to `partial`; scores that
 /// a row does not see become -infinity.
-void ForwardEmitter::emitMost(Value row, bool isMasked) {
+void ForwardEmitter::emitMost(Value row, bool isPlain) {
   double infinity = std::numeric_limits<double>::infinity();
   c.loop(0, kStripRows, 1, [&](Value inStrip) {
-    Value mostAt = c.at(partial, inStrip, c.index(0));
-    Value seen = isMasked ? c.countSeen(c.add(first, c.add(row, inStrip)),
-                                        firstKey, keyCount)
-                          : Value();
-    if (isMasked)
-      c.storeVector(c.splat(-infinity), mostAt);
-    Value most;
-    forScores(row, inStrip, isMasked, [&](Value column) {
-      Value at = c.at(scores, inStrip, column);
-      Value x = c.loadVector(at);
-      if (isMasked) {
-        x = c.select(seen, column, x, -infinity);
-        c.storeVector(x, at);
-        c.storeVector(c.maxF(c.loadVector(mostAt), x), mostAt);
-      } else {
-        most = most ? c.maxF(most, x) : x;
-      }
-    });
-    if (!isMasked)
-      c.storeVector(most, mostAt);
+    ScoreRow ofRow;
+    if (!isPlain)
+      ofRow = change.getRow(c.add(row, inStrip));
+    Value most = foldScores(
+        inStrip, isPlain, c.splat(-infinity), [&](Value column, Value before) {
+          Value at = c.at(scores, inStrip, column);
+          Value x = c.loadVector(at);
+          if (!isPlain) {
+            x = change.hide(ofRow, column, change.change(ofRow, column, x),
+                            -infinity);
+            c.storeVector(x, at);
+          }
+          return c.maxF(before, x);
+        });
+    c.storeVector(most, c.at(partial, inStrip, c.index(0)));
   });
 }
 
@@ -158,44 +174,37 @@ void ForwardEmitter::emitMaxima(Value row) {
   });
 }
 
-void ForwardEmitter::emitProbabilities(Value row, bool isMasked) {
-  emitMost(row, isMasked);
+void ForwardEmitter::emitProbabilities(Value row, bool isPlain) {
+  emitMost(row, isPlain);
   emitMaxima(row);
   c.loop(0, kStripRows, 1, [&](Value inStrip) {
     Value ofTile = c.add(row, inStrip);
     Value most = c.loadBroadcast(c.at(maximum, c.index(0), ofTile));
     Value factor = c.loadBroadcast(c.at(rescale, c.index(0), inStrip));
     Value sumAt = c.at(sum, ofTile, c.index(0));
-    Value total = c.mulF(c.loadVector(sumAt), factor);
-    if (isMasked)
-      c.storeVector(total, sumAt);
-    forScores(row, inStrip, isMasked, [&](Value column) {
-      Value at = c.at(scores, inStrip, column);
-      Value p = c.exp(c.subF(c.loadVector(at), most));
-      c.storeVector(p, at);
-      if (isMasked)
-        c.storeVector(c.addF(c.loadVector(sumAt), p), sumAt);
-      else
-        total = c.addF(total, p);
-    });
-    if (!isMasked)
-      c.storeVector(total, sumAt);
+    Value before = c.mulF(c.loadVector(sumAt), factor);
+    Value total = foldScores(inStrip, isPlain, before,
+                             [&](Value column, Value partialSum) {
+                               Value at = c.at(scores, inStrip, column);
+                               Value p = c.exp(c.subF(c.loadVector(at), most));
+                               c.storeVector(p, at);
+                               return c.addF(partialSum, p);
+                             });
+    c.storeVector(total, sumAt);
   });
 }
 
-void ForwardEmitter::emitWeighted(Value row, bool isMasked) {
+void ForwardEmitter::emitWeighted(Value row, bool isPlain) {
   BlockMatmul matmul;
   matmul.a = scores;
   matmul.b = v;
   matmul.c = rowsOf(out, row);
   matmul.beginRow = c.index(0);
   matmul.endRow = c.index(kStripRows);
-  matmul.beginK = c.index(0);
+  matmul.beginK = isPlain ? c.index(0) : seen.begin;
   matmul.endK = c.index(keys);
-  if (isMasked)
-    matmul.endKOfRow = [&, row](Value inStrip) {
-      return countSeenByGroup(row, inStrip);
-    };
+  if (!isPlain)
+    matmul.endKOfRow = [&](Value inStrip) { return getEndOfGroup(inStrip); };
   matmul.vectors = out.stride / c.width;
   matmul.initial = [&](Value inStrip, Value old) {
     return c.mulF(old, c.loadBroadcast(c.at(rescale, c.index(0), inStrip)));
@@ -203,29 +212,43 @@ void ForwardEmitter::emitWeighted(Value row, bool isMasked) {
   c.matmul(matmul);
 }
 
-void ForwardEmitter::emitStrip(Value row, bool isMasked) {
-  emitScores(row, isMasked);
-  emitProbabilities(row, isMasked);
-  emitWeighted(row, isMasked);
+void ForwardEmitter::emitStrip(Value row, bool isPlain) {
+  emitScores(row, isPlain);
+  emitProbabilities(row, isPlain);
+  emitWeighted(row, isPlain);
+}
+
+void ForwardEmitter::emitStrip(Value row) {
+  strip = row;
+  seen = change.getRange(row, kStripRows);
+  auto emitSeen = [&] {
+    c.ifElse(c.isLess(seen.begin, seen.end), [&] { emitStrip(row, false); });
+  };
+  if (!seen.isPlain)
+    return emitSeen();
+  c.ifElse(seen.isPlain, [&] { emitStrip(row, true); }, emitSeen);
 }
 
 /// Processes the block of keys from `key` on.
 void ForwardEmitter::emitKeys(Value key) {
   firstKey = key;
   keyCount = c.min(c.index(keys), c.sub(c.index(c.keys), key));
-  c.pack(*c.getMatrix(op.getK(), key), staged, keyCount, keys);
+  change.startKeys(key, keyCount);
+  if (Value mayOverlap = change.mayOverlap())
+    c.ifElse(mayOverlap, [&] { emitBlock(); });
+  else
+    emitBlock();
+}
+
+void ForwardEmitter::emitBlock() {
+  c.pack(*c.getMatrix(op.getK(), firstKey), staged, keyCount, keys);
   c.transpose(staged, kTransposed, keys, staged.stride);
-  c.pack(*c.getMatrix(op.getV(), key), v, keyCount, keys);
-  Value begin = c.index(0);
-  if (c.isCausal)
-    begin = c.mul(c.divideDown(c.max(begin, c.sub(key, first)), kStripRows),
-                  kStripRows);
-  c.loop(begin, rowCount, kStripRows, [&](Value row) {
-    Value seen = c.countSeen(c.add(first, row), key, keyCount);
-    c.ifElse(
-        c.isLess(seen, c.index(keys)), [&] { emitStrip(row, true); },
-        [&] { emitStrip(row, false); });
-  });
+  c.pack(*c.getMatrix(op.getV(), firstKey), v, keyCount, keys);
+  auto [begin, end] = change.getQueriesOf(firstKey, keyCount);
+  begin = c.max(c.index(0), c.sub(begin, first));
+  begin = c.mul(c.divideDown(begin, kStripRows), kStripRows);
+  end = c.min(rowCount, c.sub(end, first));
+  c.loop(begin, end, kStripRows, [&](Value row) { emitStrip(row); });
 }
 
 /// Writes lse into `maximum`, and the factor of `out` into the first lanes of
@@ -240,9 +263,20 @@ void ForwardEmitter::emitSums() {
     Value maximumAt = c.at(maximum, c.index(0), row);
     Value most = c.mulF(c.loadVector(maximumAt), c.splat(c.unit));
     Value log = math::LogOp::create(c.builder, c.loc, total);
-    c.storeVector(c.addF(most, log), maximumAt);
-    c.storeVector(arith::DivFOp::create(c.builder, c.loc, c.splat(1), total),
-                  c.at(sum, row, c.index(0)));
+    Value lse = c.addF(most, log);
+    Value inverse = arith::DivFOp::create(c.builder, c.loc, c.splat(1), total);
+    if (change.hidesRows()) {
+      Value isEmpty = arith::CmpFOp::create(
+          c.builder, c.loc, arith::CmpFPredicate::OEQ, total, c.splat(0));
+      auto unlessEmpty = [&](double ifEmpty, Value x) -> Value {
+        return arith::SelectOp::create(c.builder, c.loc, isEmpty,
+                                       c.splat(ifEmpty), x);
+      };
+      lse = unlessEmpty(std::numeric_limits<double>::infinity(), lse);
+      inverse = unlessEmpty(0, inverse);
+    }
+    c.storeVector(lse, maximumAt);
+    c.storeVector(inverse, c.at(sum, row, c.index(0)));
   });
 }
 
@@ -272,10 +306,10 @@ void ForwardEmitter::emitTile(Value firstRow) {
   c.fill(maximum, 1, maximum.stride,
          c.type.isF64() ? std::numeric_limits<double>::lowest()
                         : std::numeric_limits<float>::lowest());
-  Value end = c.index(c.keys);
-  if (c.isCausal)
-    end = c.min(end, c.add(first, rowCount));
-  c.loop(c.index(0), end, keys, [&](Value key) { emitKeys(key); });
+  change.startQueries(first, rowCount);
+  auto [begin, end] = change.getKeysOf(first, rowCount);
+  begin = c.mul(c.divideDown(begin, keys), keys);
+  c.loop(begin, end, keys, [&](Value key) { emitKeys(key); });
   emitResults();
 }
 
@@ -284,8 +318,7 @@ void ForwardEmitter::emit(Value begin, Value end) {
   c.loop(begin, end, 1, [&](Value tile) {
     Value head = c.divideDown(tile, runs);
     Value run = c.sub(tile, c.mul(head, runs));
-    c.currentBatch = c.divideDown(head, c.heads);
-    c.currentHead = c.sub(head, c.mul(c.currentBatch, c.heads));
+    c.setHead(head);
     emitTile(c.mul(run, rows));
   });
 }

@@ -1,7 +1,8 @@
 //===- EmitAttentionStep.cpp - Attention of one position ------------------===//
 //
-// A tile is a head. The position's key and value go into the caches; then, over
-// blocks of the keys 0..position:
+// A tile is a head of keys, with the query heads that read it. The position's
+// key and value go into the caches; then, over blocks of the keys 0..position,
+// or of those in the window, for each query head:
 //
 //   s = scale q Kᵀ,  m' = max(m, max s),  p = exp(s - m'),
 //   l = l exp(m - m') + sum p,  o = o exp(m - m') + p V
@@ -11,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionScores.h"
 #include "EmitAttention.h"
 #include "ppopt/Dialect/PP/AttentionOps.h"
 
@@ -29,7 +31,8 @@ public:
   void emit(Value begin, Value end);
 
 private:
-  void emitHead();
+  void emitKeyHead(Value keyHead);
+  void forHeads(Value keyHead, llvm::function_ref<void()> body);
   void store(const StridedMatrix &row, const StridedMatrix &cache);
   void emitBlock(Value firstKey);
   void emitScores(Value firstKey, Value count);
@@ -40,29 +43,33 @@ private:
     return *c.getMatrix(value, c.index(0));
   }
   Value first(const PackedMatrix &block) {
-    return c.at(block, c.index(0), c.index(0));
+    return c.at(block, row, c.index(0));
   }
 
   AttentionCode &c;
   AttentionStepOp op;
+  ScoreCode change;
   /// Keys of a block; a longer context needs no more scratch memory.
   int64_t blockKeys;
-  /// One row each: the scaled query; scores, then probabilities, of a block;
-  /// the sum of values; per lane, the maximum of the scores and the sum of
-  /// probabilities.
-  PackedMatrix q, scores, out, maximum, sum;
+  /// Scores, then probabilities, of a block.
+  PackedMatrix scores;
+  /// A row for each query head of the tile: the scaled query; the sum of
+  /// values; per lane, the maximum of the scores and the sum of probabilities.
+  PackedMatrix q, out, maximum, sum;
+  /// The row of the current head.
+  Value row;
   Value position;
 };
 
 } // namespace
 
 StepEmitter::StepEmitter(AttentionCode &code, AttentionStepOp op)
-    : c(code), op(op), blockKeys(c.tiles.getBlock()) {
-  q = c.allocate(1, c.queryWidth);
+    : c(code), op(op), change(code), blockKeys(c.tiles.getBlock()) {
   scores = c.allocate(1, blockKeys);
-  out = c.allocate(1, c.valueWidth);
-  maximum = c.allocate(1, c.width);
-  sum = c.allocate(1, c.width);
+  q = c.allocate(c.groupSize(), c.queryWidth);
+  out = c.allocate(c.groupSize(), c.valueWidth);
+  maximum = c.allocate(c.groupSize(), c.width);
+  sum = c.allocate(c.groupSize(), c.width);
 }
 
 /// Stores the only row of `row` at the position of the cache.
@@ -79,6 +86,9 @@ void StepEmitter::store(const StridedMatrix &row, const StridedMatrix &cache) {
 void StepEmitter::emitScores(Value firstKey, Value count) {
   StridedMatrix k = matrixOf(op.getKCache());
   double infinity = std::numeric_limits<double>::infinity();
+  change.startQueries(c.index(0), c.index(1));
+  change.startKeys(firstKey, count);
+  ScoreRow ofPosition = change.getRowAt(position);
   c.loop(c.index(0), count, c.width, [&](Value begin) {
     // A vector per key, whose elements add up to its product with the query.
     SmallVector<Value> partials;
@@ -88,14 +98,15 @@ void StepEmitter::emitScores(Value firstKey, Value count) {
       for (int64_t column = 0; column < c.queryWidth; column += c.width) {
         int64_t columns = std::min(c.width, c.queryWidth - column);
         Value x = c.loadColumns(k, key, c.index(column), columns);
-        Value y = c.loadVector(c.at(q, c.index(0), c.index(column)));
+        Value y = c.loadVector(c.at(q, row, c.index(column)));
         partial = c.fma(x, y, partial);
       }
       partials.push_back(partial);
     }
     Value score =
         c.combineEach(partials, [&](Value a, Value b) { return c.addF(a, b); });
-    score = c.select(count, begin, score, -infinity);
+    score = change.hide(ofPosition, begin,
+                        change.change(ofPosition, begin, score), -infinity);
     c.storeVector(score, c.at(scores, c.index(0), begin));
     Value most = first(maximum);
     c.storeVector(c.maxF(c.loadVector(most), score), most);
@@ -118,7 +129,7 @@ void StepEmitter::emitWeighted(Value firstKey, Value count, Value rescale) {
   SmallVector<Value> sums;
   for (int64_t column = 0; column < c.valueWidth; column += c.width)
     sums.push_back(
-        c.mulF(c.loadVector(c.at(out, c.index(0), c.index(column))), rescale));
+        c.mulF(c.loadVector(c.at(out, row, c.index(column))), rescale));
   auto loop = scf::ForOp::create(
       c.builder, c.loc, c.index(0), count, c.index(1), sums,
       [&](OpBuilder &, Location, Value key, ValueRange before) {
@@ -134,7 +145,7 @@ void StepEmitter::emitWeighted(Value firstKey, Value count, Value rescale) {
         scf::YieldOp::create(c.builder, c.loc, after);
       });
   for (auto [i, sum] : llvm::enumerate(loop.getResults()))
-    c.storeVector(sum, c.at(out, c.index(0), c.index(i * c.width)));
+    c.storeVector(sum, c.at(out, row, c.index(i * c.width)));
 }
 
 void StepEmitter::emitBlock(Value firstKey) {
@@ -156,32 +167,50 @@ void StepEmitter::emitResult() {
   Value total = c.broadcast(c.sumOf(c.loadVector(first(sum))));
   Value inverse = arith::DivFOp::create(c.builder, c.loc, c.splat(1), total);
   c.forColumns(c.valueWidth, [&](Value column, int64_t count) {
-    Value x = c.loadVector(c.at(out, c.index(0), column));
+    Value x = c.loadVector(c.at(out, row, column));
     c.storeColumns(c.mulF(x, inverse), to, c.index(0), column, count);
   });
 }
 
-void StepEmitter::emitHead() {
+/// Calls `body` for each query head that reads the keys.
+void StepEmitter::forHeads(Value keyHead, llvm::function_ref<void()> body) {
+  auto select = [&](Value member) {
+    row = member;
+    c.setHead(keyHead, member);
+    body();
+  };
+  if (c.groupSize() == 1)
+    return select(c.index(0));
+  c.loop(0, c.groupSize(), 1, select);
+  c.setHead(keyHead, c.index(0));
+}
+
+void StepEmitter::emitKeyHead(Value keyHead) {
+  c.setHead(keyHead, c.index(0));
   store(matrixOf(op.getK()), matrixOf(op.getKCache()));
   store(matrixOf(op.getV()), matrixOf(op.getVCache()));
-  c.pack(matrixOf(op.getQ()), q, c.index(1), 1, c.scale / c.unit);
-  c.fill(out, 1, out.stride, 0);
-  c.fill(sum, 1, sum.stride, 0);
-  c.fill(maximum, 1, maximum.stride,
+  forHeads(keyHead, [&] {
+    PackedMatrix query = {first(q), q.stride};
+    c.pack(matrixOf(op.getQ()), query, c.index(1), 1, c.scale / c.unit);
+  });
+  int64_t heads = c.groupSize();
+  c.fill(out, heads, out.stride, 0);
+  c.fill(sum, heads, sum.stride, 0);
+  c.fill(maximum, heads, maximum.stride,
          c.type.isF64() ? std::numeric_limits<double>::lowest()
                         : std::numeric_limits<float>::lowest());
-  c.loop(c.index(0), c.add(position, 1), blockKeys,
-         [&](Value firstKey) { emitBlock(firstKey); });
-  emitResult();
+  Value begin = c.index(0), end = c.add(position, 1);
+  if (std::optional<int64_t> window = op.getWindow())
+    begin = c.max(begin, c.sub(end, c.index(*window)));
+  c.loop(begin, end, blockKeys, [&](Value firstKey) {
+    forHeads(keyHead, [&] { emitBlock(firstKey); });
+  });
+  forHeads(keyHead, [&] { emitResult(); });
 }
 
 void StepEmitter::emit(Value begin, Value end) {
   position = c.loadPosition(op.getAt());
-  c.loop(begin, end, 1, [&](Value head) {
-    c.currentBatch = c.divideDown(head, c.heads);
-    c.currentHead = c.sub(head, c.mul(c.currentBatch, c.heads));
-    emitHead();
-  });
+  c.loop(begin, end, 1, [&](Value keyHead) { emitKeyHead(keyHead); });
 }
 
 namespace {
@@ -200,7 +229,7 @@ class StepForm : public CpuAttentionForm {
 TilesAttr StepForm::planTiles(AttentionPlanner planner) const {
   int64_t keys = planner.pad(
       std::min(planner.shape.keys, planner.get(Threshold::StepKeys)));
-  return planner.makeTiles(planner.heads, 1, TileUnit::Heads, keys);
+  return planner.makeTiles(planner.keyHeads, 1, TileUnit::Heads, keys);
 }
 
 PP_KERNEL_FORM(CpuForm, AttentionStep, StepForm)

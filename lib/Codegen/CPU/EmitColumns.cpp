@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CpuForm.h"
+#include "LineTiles.h"
 
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/ColumnReductions.h"
@@ -211,8 +212,10 @@ private:
 // The forms
 //===----------------------------------------------------------------------===//
 
+} // namespace
+
 /// Returns the number of columns of a tile of columns.
-int64_t getTileColumns(int64_t columns, int64_t most) {
+static int64_t getTileColumns(int64_t columns, int64_t most) {
   // Loops of constant length become straight-line vector code.
   for (int64_t quarters : {4, 3, 2, 1})
     if (int64_t width = most * quarters / 4; width && columns % width == 0)
@@ -220,9 +223,7 @@ int64_t getTileColumns(int64_t columns, int64_t most) {
   return std::min(columns, most);
 }
 
-/// Returns tiles of columns, for each of `others`: each element of what columns
-/// are reduced to, or of a table, is computed by one tile.
-TilesAttr planTiles(KernelOp kernel, int64_t others) {
+TilesAttr pp::planColumnTiles(KernelOp kernel, int64_t others) {
   int64_t columns = kernel.getFormAttr().getColumns();
   int64_t size =
       getTileColumns(columns, getThreshold(kernel, Threshold::ColumnTile));
@@ -231,12 +232,14 @@ TilesAttr planTiles(KernelOp kernel, int64_t others) {
                         TileUnit::Columns, /*block=*/0);
 }
 
+namespace {
+
 class ColumnsForm : public CpuForm {
 public:
   TilesAttr plan(KernelOp kernel, int64_t vectorBytes) const override {
     ReduceOp reduce = *kernel.getBody().getOps<ReduceOp>().begin();
-    return planTiles(kernel, getNumElements(reduce.getResult()) /
-                                 kernel.getFormAttr().getColumns());
+    return planColumnTiles(kernel, getNumElements(reduce.getResult()) /
+                                       kernel.getFormAttr().getColumns());
   }
 
   void emit(OpBuilder &builder, KernelOp kernel, ValueRange buffers,
@@ -249,12 +252,16 @@ public:
 class ScatterForm : public CpuForm {
 public:
   TilesAttr plan(KernelOp kernel, int64_t vectorBytes) const override {
-    return planTiles(kernel, /*others=*/1);
+    bool isLines = isa<ScatterAddOp>(*kernel.getFormOp());
+    return planColumnTiles(kernel,
+                           isLines ? kernel.getFormAttr().getRows() : 1);
   }
 
   void emit(OpBuilder &builder, KernelOp kernel, ValueRange buffers,
             int64_t vectorBytes, Value begin, Value end) const override {
     ElementPuller puller(builder, kernel, buffers);
+    if (auto op = dyn_cast<ScatterAddOp>(*kernel.getFormOp()))
+      return emitScatterTiles(puller, op, begin, end);
     auto op = cast<EmbeddingGradOp>(kernel.getFormOp());
     ScatterEmitter(puller, op).emit(begin, end);
   }

@@ -199,6 +199,35 @@ Value emitSine(F64Code &code, Value x, int64_t quadrants) {
 }
 
 //===----------------------------------------------------------------------===//
+// atan
+//===----------------------------------------------------------------------===//
+
+/// Of |x| above tan(3 pi/8) a quarter turn is taken off, and above tan(pi/8) an
+/// eighth; the tangent of the rest is between -tan(pi/8) and tan(pi/8).
+Value emitArctangent(F64Code &code, Value x) {
+  constexpr double kTanEighth = 0.41421356237309504880;
+  Value size = code.abs(x), one = code.constant(1), zero = code.constant(0);
+  auto isAbove = [&](double bound) {
+    return code.make<arith::CmpFOp>(arith::CmpFPredicate::OGT, size,
+                                    code.constant(bound));
+  };
+  Value isFar = isAbove(2 + kTanEighth), isMiddle = isAbove(kTanEighth);
+  auto choose = [&](Value far, Value middle, Value near) {
+    return code.select(isFar, far, code.select(isMiddle, middle, near));
+  };
+  Value tangent = code.make<arith::DivFOp>(
+      choose(code.constant(-1), code.sub(size, one), size),
+      choose(size, code.add(size, one), one));
+  Value taken =
+      choose(code.constant(kHalfPi), code.constant(kHalfPi / 2), zero);
+  SmallVector<double> terms;
+  for (int n = 0; n < 13; ++n)
+    terms.push_back((n % 2 == 0 ? 1.0 : -1.0) / (2 * n + 1));
+  Value series = code.polynomial(code.mul(tangent, tangent), terms);
+  return code.make<math::CopySignOp>(code.fma(tangent, series, taken), x);
+}
+
+//===----------------------------------------------------------------------===//
 // powf
 //===----------------------------------------------------------------------===//
 
@@ -269,6 +298,9 @@ Value emit(F64Code &code, math::SinOp, ValueRange wide) {
 Value emit(F64Code &code, math::CosOp, ValueRange wide) {
   return emitSine(code, wide[0], 1);
 }
+Value emit(F64Code &code, math::AtanOp, ValueRange wide) {
+  return emitArctangent(code, wide[0]);
+}
 Value emit(F64Code &code, math::PowFOp, ValueRange wide) {
   return emitPower(code, wide[0], wide[1]);
 }
@@ -293,6 +325,6 @@ template <typename Op> struct InF64 : OpRewritePattern<Op> {
 } // namespace
 
 void pp::populateFunctionsInF64Patterns(RewritePatternSet &patterns) {
-  patterns.add<InF64<math::SinOp>, InF64<math::CosOp>, InF64<math::PowFOp>>(
-      patterns.getContext());
+  patterns.add<InF64<math::SinOp>, InF64<math::CosOp>, InF64<math::AtanOp>,
+               InF64<math::PowFOp>>(patterns.getContext());
 }

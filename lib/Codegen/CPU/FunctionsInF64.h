@@ -7,7 +7,7 @@
 
 namespace mlir::pp {
 
-/// Expands sin, cos and powf of f32 scalars to f64 and integer arithmetic
+/// Expands sin, cos, atan and powf of f32 scalars to f64 and integer arithmetic
 /// without branches, which vectorises. Results are within 1 ulp, of all
 /// operands.
 void populateFunctionsInF64Patterns(RewritePatternSet &patterns);

@@ -41,9 +41,9 @@ LogicalResult CudaAttentionForm::plan(KernelOp kernel) const {
            << " bytes of shared memory, of which a GPU's block has " << most
            << "; use narrower heads";
   AttentionShape shape = getAttention(kernel).getAttentionShape();
-  kernel.setTilesAttr(TilesAttr::get(
-      context, shape.batch * shape.heads * countTiles(shape, queries, keys),
-      queries, TileUnit::Queries, keys));
+  kernel.setTilesAttr(
+      TilesAttr::get(context, shape.batch * countTiles(shape, queries, keys),
+                     queries, TileUnit::Queries, keys));
   kernel.setThreadsAttr(threads);
   return success();
 }

@@ -20,7 +20,7 @@ public:
             ValueRange buffers) const override;
 
 private:
-  /// Returns the tiles of a head, of so many queries and keys.
+  /// Returns the tiles of all heads, of so many queries and keys.
   virtual int64_t countTiles(const AttentionShape &shape, int64_t queries,
                              int64_t keys) const = 0;
   virtual void emitTile(AttentionThread &code) const = 0;

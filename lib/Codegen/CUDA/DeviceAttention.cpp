@@ -31,6 +31,42 @@ void DeviceAttention::setPart(int64_t parts) {
   number = div(number, parts);
   head = rem(number, heads);
   row = div(number, heads);
+  keyHead = div(head, groupSize());
+}
+
+void DeviceAttention::setPartOfGroup(int64_t parts) {
+  Value number = getBlock();
+  part = rem(number, parts);
+  number = div(number, parts);
+  keyHead = rem(number, keyHeads);
+  row = div(number, keyHeads);
+  head = Value();
+}
+
+Value DeviceAttention::splitGroup(Value tile, int64_t parts) {
+  if (groupSize() == 1) {
+    head = keyHead;
+    return tile;
+  }
+  head = add(mul(keyHead, groupSize()), div(tile, parts));
+  return rem(tile, parts);
+}
+
+SmallVector<Value> DeviceAttention::forGroup(
+    ValueRange values,
+    llvm::function_ref<SmallVector<Value>(ValueRange)> body) {
+  if (groupSize() == 1) {
+    head = keyHead;
+    return body(values);
+  }
+  Value first = mul(keyHead, groupSize());
+  SmallVector<Value> last = loop(index(0), index(groupSize()), 1, values,
+                                 [&](Value inGroup, ValueRange before) {
+                                   head = add(first, inGroup);
+                                   return body(before);
+                                 });
+  head = Value();
+  return last;
 }
 
 //===----------------------------------------------------------------------===//
@@ -104,13 +140,25 @@ Value DeviceAttention::getAddress(Value value, Value inHead, Value column) {
   std::optional<unsigned> buffer = getAttentionBuffer(kernel, layout);
   if (!buffer)
     return Value();
-  Value at = add(
-      index(layout.offset),
-      add(mul(row, layout.strides[0]),
-          add(mul(head, layout.strides[1]), mul(inHead, layout.strides[2]))));
+  Value ofValue = getShape(value)[1] == keyHeads ? keyHead : head;
+  Value at =
+      add(index(layout.offset), add(mul(row, layout.strides[0]),
+                                    add(mul(ofValue, layout.strides[1]),
+                                        mul(inHead, layout.strides[2]))));
   if (column)
     at = add(at, mul(column, layout.strides[3]));
   return getElement(buffers[*buffer], getElementTypeOrSelf(value), at);
+}
+
+Value DeviceAttention::getAddress(Value operand, ArrayRef<Value> indices,
+                                  Type element) {
+  Layout layout = getAttentionLayout(op, operand);
+  Value at = index(layout.offset);
+  for (auto [size, stride, number] :
+       llvm::zip(layout.sizes, layout.strides, indices))
+    if (size != 1 && stride != 0)
+      at = add(at, mul(number, stride));
+  return getElement(buffers[*getAttentionBuffer(kernel, layout)], element, at);
 }
 
 Value DeviceAttention::load(Value value, Value row, Value column) {

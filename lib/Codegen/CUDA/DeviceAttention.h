@@ -24,9 +24,22 @@ public:
   /// A score of one means a factor of e^unit in probability.
   double unit;
 
-  /// The number of the tile among those of a head; the head, the batch's row.
-  Value part, head, row;
+  /// The number of the tile among those of a head; the head of queries and that
+  /// of keys, the batch's row.
+  Value part, head, keyHead, row;
+  /// Each head has so many tiles, or each head of keys; the latter leaves
+  /// the head open.
   void setPart(int64_t parts);
+  void setPartOfGroup(int64_t parts);
+  /// Chooses the head that has a tile, of `parts` for each head of the group
+  /// that reads the head of keys, and returns the tile's number among those of
+  /// the head.
+  Value splitGroup(Value tile, int64_t parts);
+  /// Emits `body` for each head of the group in turn, with values that it
+  /// computes from those of the head before; returns the last.
+  SmallVector<Value>
+  forGroup(ValueRange values,
+           llvm::function_ref<SmallVector<Value>(ValueRange)> body);
 
   //===--- Numbers --------------------------------------------------------===//
 
@@ -57,6 +70,9 @@ public:
   /// Returns the address of [row, column] of the current head; null for a
   /// result that is not used. A null column is for values without columns.
   Value getAddress(Value value, Value row, Value column);
+  /// Returns the address of an element of an operand, by its index in each
+  /// dimension; one for a dimension of size 1 is not read.
+  Value getAddress(Value operand, ArrayRef<Value> indices, Type element);
   /// Loads, or stores if a result is used, an element of an operand or a
   /// result, by its row (and column).
   Value load(Value value, Value row, Value column);

@@ -64,6 +64,9 @@ Value DeviceThread::rem(Value a, int64_t b) {
 Value DeviceThread::min(Value a, Value b) {
   return builder.createOrFold<arith::MinUIOp>(loc, a, b);
 }
+Value DeviceThread::max(Value a, Value b) {
+  return builder.createOrFold<arith::MaxUIOp>(loc, a, b);
+}
 Value DeviceThread::isBelow(Value a, Value b) {
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a, b);
 }

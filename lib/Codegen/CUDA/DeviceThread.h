@@ -32,6 +32,7 @@ public:
   Value div(Value a, int64_t b);
   Value rem(Value a, int64_t b);
   Value min(Value a, Value b);
+  Value max(Value a, Value b);
   Value isBelow(Value a, Value b);
   /// A null value is true.
   Value both(Value a, Value b);

@@ -6,12 +6,13 @@
 //   S = scale Q Kᵀ,  m' = max(m, rowmax S),  P = exp(S - m'),
 //   l = l exp(m - m') + rowsum P,  O = O exp(m - m') + P V
 //
-// and after the last out = O / l, lse = m + log l. Tiles that no query sees are
-// left out.
+// and after the last out = O / l, lse = m + log l. S is changed and partly
+// hidden on the way (DeviceScores.h). Tiles that no query sees are left out.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CudaAttentionForm.h"
+#include "DeviceScores.h"
 #include "ppopt/Dialect/PP/AttentionOps.h"
 
 #include <limits>
@@ -26,7 +27,8 @@ namespace {
 class ForwardEmitter {
 public:
   ForwardEmitter(AttentionThread &code, AttentionOp op)
-      : c(code), op(op), rows(c.tile.queries / kThreadRows),
+      : c(code), op(op), scores(code, c.tile.queries, c.tile.keys),
+        rows(c.tile.queries / kThreadRows),
         columns(c.tile.keys / kAttentionColumns),
         widths(llvm::divideCeil(c.valueWidth, kAttentionColumns)) {}
 
@@ -40,6 +42,7 @@ private:
 
   AttentionThread &c;
   AttentionOp op;
+  DeviceScores scores;
   int64_t rows, columns, widths; ///< of a thread
   Value firstQuery;
 };
@@ -57,20 +60,19 @@ SmallVector<Fragment> ForwardEmitter::split(ValueRange state) {
 }
 
 Fragment ForwardEmitter::emitScores(Value firstKey) {
-  Fragment scores =
+  Fragment values =
       c.addProduct(c.fill(rows, columns, 0), c.tile.q, c.tile.k, c.queryWidth);
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j) {
       Value key = c.add(firstKey, c.getColumn(j));
-      Value isSeen = c.isBelow(key, c.index(c.keys));
-      if (c.isCausal)
-        isSeen = c.both(
-            isSeen,
-            c.isBelow(key, c.add(c.add(firstQuery, c.getRow(i)), c.index(1))));
-      scores.at(i, j) =
-          c.select(isSeen, scores.at(i, j), c.constant(-kInfinity));
+      Value query = c.add(firstQuery, c.getRow(i));
+      Value isSeen =
+          c.both(c.isBelow(key, c.index(c.keys)), scores.isSeen(query, key));
+      values.at(i, j) =
+          c.select(isSeen, scores.change(values.at(i, j), query, key),
+                   c.constant(-kInfinity));
     }
-  return scores;
+  return values;
 }
 
 SmallVector<Value> ForwardEmitter::emitKeys(Value firstKey, ValueRange state) {
@@ -81,17 +83,17 @@ SmallVector<Value> ForwardEmitter::emitKeys(Value firstKey, ValueRange state) {
   c.copyRows(op.getK(), firstKey, c.keys, c.queryWidth, c.tile.k);
   c.copyRows(op.getV(), firstKey, c.keys, c.valueWidth, c.tile.v);
   c.synchronizeBlock();
-  Fragment scores = emitScores(firstKey);
+  Fragment values = emitScores(firstKey);
   for (int64_t i = 0; i < rows; ++i) {
-    Value most = scores.at(i, 0);
+    Value most = values.at(i, 0);
     for (int64_t j = 1; j < columns; ++j)
-      most = c.maxF(most, scores.at(i, j));
-    // The first tile has a key that each query sees, so this is finite.
+      most = c.maxF(most, values.at(i, j));
     most = c.maxF(maxima.at(i, 0), c.maxOverRow(most));
-    Value factor = c.exp(c.subF(maxima.at(i, 0), most));
+    Value base = scores.getBase(most);
+    Value factor = c.exp(c.subF(maxima.at(i, 0), base));
     Value sum = c.mulF(sums.at(i, 0), factor);
     for (int64_t j = 0; j < columns; ++j) {
-      Value p = c.exp(c.subF(scores.at(i, j), most));
+      Value p = c.exp(c.subF(values.at(i, j), base));
       c.storeShared(p, c.tile.p, c.getRow(i), c.getColumn(j));
       sum = c.addF(sum, p);
     }
@@ -112,9 +114,11 @@ SmallVector<Value> ForwardEmitter::emitKeys(Value firstKey, ValueRange state) {
 void ForwardEmitter::emitResults(Fragment maxima, Fragment sums, Fragment out) {
   for (int64_t i = 0; i < rows; ++i) {
     Value sum = c.sumOverRow(sums.at(i, 0));
+    Value divisor = scores.getDivisor(sum);
     for (int64_t j = 0; j < widths; ++j)
-      out.at(i, j) = arith::DivFOp::create(c.builder, c.loc, out.at(i, j), sum);
-    Value lse = c.mulF(c.addF(maxima.at(i, 0), c.log(sum)), c.constant(c.unit));
+      out.at(i, j) =
+          arith::DivFOp::create(c.builder, c.loc, out.at(i, j), divisor);
+    Value lse = scores.getLse(maxima.at(i, 0), sum);
     Value query = c.add(firstQuery, c.getRow(i));
     Value writes = c.both(c.isBelow(query, c.index(c.queries)),
                           c.isBelow(c.getColumn(0), c.index(1)));
@@ -129,15 +133,13 @@ void ForwardEmitter::emit() {
   // Causal tiles with most keys first.
   Value part = c.sub(c.index(parts - 1), c.part);
   firstQuery = c.mul(part, c.tile.queries);
+  SeenRange seen = scores.getKeys(firstQuery, c.tile.queries, c.tile.keys);
   c.copyRows(op.getQ(), firstQuery, c.queries, c.queryWidth, c.tile.q,
              c.scale / c.unit);
-  Value end = c.index(c.keys);
-  if (c.isCausal)
-    end = c.min(end, c.add(firstQuery, c.index(c.tile.queries)));
   SmallVector<Value> state = c.fill(rows, 1, -kInfinity).values;
   state.append(c.fill(rows, 1 + widths, 0).values);
   state = c.loop(
-      c.index(0), end, c.tile.keys, state,
+      seen.begin, seen.end, c.tile.keys, state,
       [&](Value key, ValueRange values) { return emitKeys(key, values); });
   SmallVector<Fragment> fragments = split(state);
   emitResults(fragments[0], fragments[1], fragments[2]);
@@ -148,7 +150,7 @@ namespace {
 class ForwardForm : public CudaAttentionForm {
   int64_t countTiles(const AttentionShape &shape, int64_t queries,
                      int64_t keys) const override {
-    return llvm::divideCeil(shape.queries, queries);
+    return shape.heads * llvm::divideCeil(shape.queries, queries);
   }
   void emitTile(AttentionThread &code) const override {
     ForwardEmitter(code, cast<AttentionOp>(code.op)).emit();

@@ -5,13 +5,19 @@
 //   P = exp(scale Q Kᵀ - lse),  dS = P (dO Vᵀ - D),
 //   dV = Pᵀ dO,  dK = scale dSᵀ Q,  dQ = scale dS K
 //
+// where S = scale Q Kᵀ is changed and partly hidden on the way
+// (DeviceScores.h). dS before the cap is the gradient of the bias.
+//
 // A block has a tile of keys, takes all queries and writes dK and dV; or it has
 // a tile of queries, takes all keys and writes dQ. So nothing is added by two
 // blocks, and the price is that S and dO Vᵀ are computed twice: seven matmuls.
+// Heads of queries that read the same head of keys are taken one after the
+// other by a block that has keys.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CudaAttentionForm.h"
+#include "DeviceScores.h"
 #include "ppopt/Dialect/PP/AttentionOps.h"
 
 using namespace mlir;
@@ -22,7 +28,7 @@ namespace {
 class GradEmitter {
 public:
   GradEmitter(AttentionThread &code, AttentionGradOp op)
-      : c(code), op(op),
+      : c(code), op(op), scores(code, c.tile.queries, c.tile.keys),
         queryWidths(llvm::divideCeil(c.queryWidth, kAttentionColumns)),
         valueWidths(llvm::divideCeil(c.valueWidth, kAttentionColumns)) {}
 
@@ -33,11 +39,14 @@ private:
   void emitQueries(Value firstQuery);
   void copyQueries(Value firstQuery);
   void copyKeys(Value firstKey);
-  /// Stores P and dS of the current tiles, of rows × columns.
-  void emitScores(bool areRowsKeys, Value firstQuery, Value firstKey);
+  /// Stores P and dS of the current tiles, of rows × columns; and the gradient
+  /// of the bias, if rows are queries, for keys before `end`.
+  void emitScores(bool areRowsKeys, Value firstQuery, Value firstKey,
+                  Value end);
 
   AttentionThread &c;
   AttentionGradOp op;
+  DeviceScores scores;
   int64_t queryWidths, valueWidths; ///< of a thread
 };
 
@@ -76,16 +85,16 @@ void GradEmitter::copyKeys(Value firstKey) {
   c.copyRows(op.getV(), firstKey, c.keys, c.valueWidth, c.tile.v);
 }
 
-void GradEmitter::emitScores(bool areRowsKeys, Value firstQuery,
-                             Value firstKey) {
+void GradEmitter::emitScores(bool areRowsKeys, Value firstQuery, Value firstKey,
+                             Value end) {
   AttentionTile &tile = c.tile;
   int64_t ofRows = areRowsKeys ? tile.keys : tile.queries;
   int64_t ofColumns = areRowsKeys ? tile.queries : tile.keys;
   int64_t rows = ofRows / kThreadRows, columns = ofColumns / kAttentionColumns;
   Fragment zeros = c.fill(rows, columns, 0);
-  Fragment scores = areRowsKeys
-                        ? c.addProduct(zeros, tile.k, tile.q, c.queryWidth)
-                        : c.addProduct(zeros, tile.q, tile.k, c.queryWidth);
+  Fragment products = areRowsKeys
+                          ? c.addProduct(zeros, tile.k, tile.q, c.queryWidth)
+                          : c.addProduct(zeros, tile.q, tile.k, c.queryWidth);
   Fragment gradients =
       areRowsKeys ? c.addProduct(zeros, tile.v, tile.dout, c.valueWidth)
                   : c.addProduct(zeros, tile.dout, tile.v, c.valueWidth);
@@ -95,19 +104,23 @@ void GradEmitter::emitScores(bool areRowsKeys, Value firstQuery,
       Value inQueries = areRowsKeys ? column : row;
       Value query = c.add(firstQuery, inQueries);
       Value key = c.add(firstKey, areRowsKeys ? row : column);
-      Value isSeen = c.both(c.isBelow(query, c.index(c.queries)),
+      Value exists = c.both(c.isBelow(query, c.index(c.queries)),
                             c.isBelow(key, c.index(c.keys)));
-      if (c.isCausal)
-        isSeen = c.both(isSeen, c.isBelow(key, c.add(query, c.index(1))));
+      Value isSeen = c.both(exists, scores.isSeen(query, key));
       Value zero = c.index(0);
       Value lse = c.loadShared(tile.lse, zero, inQueries);
       Value delta = c.loadShared(tile.delta, zero, inQueries);
-      Value p =
-          c.select(isSeen, c.exp(c.subF(scores.at(i, j), lse)), c.constant(0));
+      Value slope;
+      Value score = scores.change(products.at(i, j), query, key, &slope);
+      Value p = c.select(isSeen, c.exp(c.subF(score, lse)), c.constant(0));
       Value ds = c.mulF(p, c.subF(gradients.at(i, j), delta));
       if (areRowsKeys)
         c.storeShared(p, tile.p, row, column);
-      c.storeShared(ds, tile.ds, row, column);
+      else if (op.getDbias())
+        c.emitIf(
+            c.both(c.isBelow(query, c.index(c.queries)), c.isBelow(key, end)),
+            [&] { c.store(ds, op.getDbias(), query, key); });
+      c.storeShared(slope ? c.mulF(ds, slope) : ds, tile.ds, row, column);
     }
   // The threads of a row are of one warp.
   c.synchronizeWarp();
@@ -115,33 +128,33 @@ void GradEmitter::emitScores(bool areRowsKeys, Value firstQuery,
 
 /// dK and dV of a tile of keys.
 void GradEmitter::emitKeys(Value firstKey) {
+  SeenRange seeing = scores.getQueries(firstKey, c.tile.keys, c.tile.queries);
   copyKeys(firstKey);
   int64_t rows = c.tile.keys / kThreadRows;
   int64_t ofK = rows * queryWidths;
-  Value begin = c.index(0);
-  if (c.isCausal)
-    // The first tile with a query that sees a key.
-    begin = c.mul(c.div(firstKey, c.tile.queries), c.tile.queries);
   auto split = [&](ValueRange values) -> std::pair<Fragment, Fragment> {
     return {{rows, queryWidths, SmallVector<Value>(values.take_front(ofK))},
             {rows, valueWidths, SmallVector<Value>(values.drop_front(ofK))}};
   };
-  SmallVector<Value> sums =
-      c.loop(begin, c.index(c.queries), c.tile.queries,
-             c.fill(rows, queryWidths + valueWidths, 0).values,
-             [&](Value firstQuery, ValueRange values) {
-               auto [dk, dv] = split(values);
-               // All have read the tiles before.
-               c.synchronizeBlock();
-               copyQueries(firstQuery);
-               c.synchronizeBlock();
-               emitScores(/*areRowsKeys=*/true, firstQuery, firstKey);
-               dk = c.addWeighted(dk, c.tile.ds, c.tile.q, c.tile.queries);
-               dv = c.addWeighted(dv, c.tile.p, c.tile.dout, c.tile.queries);
-               SmallVector<Value> next = dk.values;
-               next.append(dv.values);
-               return next;
-             });
+  SmallVector<Value> sums = c.forGroup(
+      c.fill(rows, queryWidths + valueWidths, 0).values,
+      [&](ValueRange before) {
+        return c.loop(
+            seeing.begin, seeing.end, c.tile.queries, before,
+            [&](Value firstQuery, ValueRange values) {
+              auto [dk, dv] = split(values);
+              // All have read the tiles before.
+              c.synchronizeBlock();
+              copyQueries(firstQuery);
+              c.synchronizeBlock();
+              emitScores(/*areRowsKeys=*/true, firstQuery, firstKey, Value());
+              dk = c.addWeighted(dk, c.tile.ds, c.tile.q, c.tile.queries);
+              dv = c.addWeighted(dv, c.tile.p, c.tile.dout, c.tile.queries);
+              SmallVector<Value> next = dk.values;
+              next.append(dv.values);
+              return next;
+            });
+      });
   auto [dk, dv] = split(sums);
   // q was in units of scores.
   c.storeRows(dk, op.getDk(), firstKey, c.keys, c.queryWidth,
@@ -149,32 +162,34 @@ void GradEmitter::emitKeys(Value firstKey) {
   c.storeRows(dv, op.getDv(), firstKey, c.keys, c.valueWidth, Value());
 }
 
-/// dQ of a tile of queries.
+/// dQ of a tile of queries, and the gradient of the bias.
 void GradEmitter::emitQueries(Value firstQuery) {
+  SeenRange seen = scores.getKeys(firstQuery, c.tile.queries, c.tile.keys);
   copyQueries(firstQuery);
   int64_t rows = c.tile.queries / kThreadRows;
-  Value end = c.index(c.keys);
-  if (c.isCausal)
-    end = c.min(end, c.add(firstQuery, c.index(c.tile.queries)));
   Fragment dq = c.fill(rows, queryWidths, 0);
   dq.values = c.loop(
-      c.index(0), end, c.tile.keys, dq.values,
+      seen.begin, seen.end, c.tile.keys, dq.values,
       [&](Value firstKey, ValueRange values) {
         // All have read the tiles before.
         c.synchronizeBlock();
         copyKeys(firstKey);
         c.synchronizeBlock();
-        emitScores(/*areRowsKeys=*/false, firstQuery, firstKey);
+        emitScores(/*areRowsKeys=*/false, firstQuery, firstKey, seen.end);
         Fragment sum{rows, queryWidths, SmallVector<Value>(values)};
         return c.addWeighted(sum, c.tile.ds, c.tile.k, c.tile.keys).values;
       });
   c.storeRows(dq, op.getDq(), firstQuery, c.queries, c.queryWidth,
               c.constant(c.scale));
+  if (op.getDbias())
+    scores.clearOutside(op.getDbias(), firstQuery, c.tile.queries, seen,
+                        kAttentionThreads);
 }
 
 void GradEmitter::emit() {
   int64_t ofKeys = llvm::divideCeil(c.keys, c.tile.keys);
-  c.setPart(ofKeys + llvm::divideCeil(c.queries, c.tile.queries));
+  int64_t ofQueries = llvm::divideCeil(c.queries, c.tile.queries);
+  c.setPartOfGroup(ofKeys + c.groupSize() * ofQueries);
   Value hasKeys = c.isBelow(c.part, c.index(ofKeys));
   auto branch = scf::IfOp::create(c.builder, c.loc, hasKeys,
                                   /*withElseRegion=*/true);
@@ -182,7 +197,7 @@ void GradEmitter::emit() {
   c.builder.setInsertionPointToStart(branch.thenBlock());
   emitKeys(c.mul(c.part, c.tile.keys));
   c.builder.setInsertionPointToStart(branch.elseBlock());
-  Value part = c.sub(c.part, c.index(ofKeys));
+  Value part = c.splitGroup(c.sub(c.part, c.index(ofKeys)), ofQueries);
   emitQueries(c.mul(part, c.tile.queries));
 }
 
@@ -191,8 +206,8 @@ namespace {
 class GradForm : public CudaAttentionForm {
   int64_t countTiles(const AttentionShape &shape, int64_t queries,
                      int64_t keys) const override {
-    return llvm::divideCeil(shape.keys, keys) +
-           llvm::divideCeil(shape.queries, queries);
+    return shape.keyHeads * llvm::divideCeil(shape.keys, keys) +
+           shape.heads * llvm::divideCeil(shape.queries, queries);
   }
   void emitTile(AttentionThread &code) const override {
     GradEmitter(code, cast<AttentionGradOp>(code.op)).emit();

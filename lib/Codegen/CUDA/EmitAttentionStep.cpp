@@ -1,6 +1,7 @@
 //===- EmitAttentionStep.cpp - Attention of one position, on a GPU --------===//
 //
-// A block has a head. It stores the position's key and value in the caches.
+// A block has a head of keys and all heads of queries that read it, of which it
+// computes some together. It stores the position's key and value in the caches.
 // Groups of threads share keys: of n groups, group g has the keys g, g + n, …
 // up to the position, and takes some at a time:
 //
@@ -8,12 +9,13 @@
 //   l = l exp(m - m') + sum p,  o = o exp(m - m') + p V
 //
 // Then the groups of a warp meet by shuffles, the warps in shared memory, and
-// out = o / l. The caches are read once, up to the position.
+// out = o / l. The caches are read once for heads that are computed together,
+// from the window's first key up to the position.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CudaForm.h"
-#include "DeviceAttention.h"
+#include "DeviceScores.h"
 #include "Shuffle.h"
 
 #include "ppopt/Analysis/Thresholds.h"
@@ -50,10 +52,16 @@ struct PartialStep {
   }
 };
 
+/// A head of queries, and the thread's columns of its scaled query.
+struct StepHead {
+  Value number;
+  SmallVector<Value> q;
+};
+
 class StepEmitter : DeviceAttention {
 public:
   StepEmitter(OpBuilder &builder, KernelOp kernel, ValueRange buffers)
-      : DeviceAttention(builder, kernel, buffers),
+      : DeviceAttention(builder, kernel, buffers), scores(*this, 1, keys),
         step(cast<AttentionStepOp>(op)), threads(kernel.getThreadsAttr()),
         groups(threads.getCount() / threads.getPerRow()),
         warps(threads.getCount() / kWarp),
@@ -68,7 +76,10 @@ private:
   void storeRow(Value from, Value cache);
   void forColumns(llvm::function_ref<void(int64_t, Value)> body);
   SmallVector<Value> loadRow(Value operand, Value row, int64_t width);
-  PartialStep emitKeys(Value firstKey, PartialStep before);
+  SmallVector<Value> emitKeys(Value firstKey, ValueRange states);
+  void emitHeads(Value firstInGroup);
+  int64_t countTogether() const;
+  int64_t countColumns() const;
   void rescale(PartialStep &partial, Value maximum);
   void combineGroups(PartialStep &partial);
   void combineWarps(const PartialStep &partial);
@@ -81,12 +92,13 @@ private:
     return math::FmaOp::create(builder, loc, a, b, c);
   }
 
+  DeviceScores scores;
   AttentionStepOp step;
   ThreadsAttr threads;
   int64_t groups, warps;
   int64_t keysEach; ///< that a group takes at a time
   Value inRow, group, position;
-  SmallVector<Value> q; ///< the thread's columns of the scaled query
+  SmallVector<StepHead> together; ///< heads that are computed now
 };
 
 } // namespace
@@ -160,34 +172,46 @@ SmallVector<Value> StepEmitter::loadRow(Value operand, Value row,
 
 /// Takes the keys firstKey + group, firstKey + group + groups, …. There are
 /// none after the position: it is read instead, and its score does not count.
-PartialStep StepEmitter::emitKeys(Value firstKey, PartialStep state) {
-  SmallVector<Value> isSeen, scores;
+/// `states`: of the heads one after the other.
+SmallVector<Value> StepEmitter::emitKeys(Value firstKey, ValueRange states) {
+  SmallVector<Value> seenKeys, isSeen;
   SmallVector<SmallVector<Value>> k, v;
   for (int64_t i = 0; i < keysEach; ++i) {
     Value key = add(firstKey, add(group, index(i * groups)));
     isSeen.push_back(isBelow(key, add(position, index(1))));
     key = min(key, position);
+    seenKeys.push_back(key);
     k.push_back(loadRow(step.getKCache(), key, queryWidth));
     v.push_back(loadRow(step.getVCache(), key, valueWidth));
   }
-  Value maximum = state.maximum;
-  for (int64_t i = 0; i < keysEach; ++i) {
-    Value score = constant(0);
-    for (auto [a, b] : llvm::zip(q, k[i]))
-      score = fma(a, b, score);
-    score = sumOver(threads.getPerRow(), score);
-    score = select(isSeen[i], score, constant(-kInfinity));
-    maximum = maxF(maximum, score);
-    scores.push_back(score);
+  // Scores count positions from the last key.
+  Value query = sub(position, index(keys - queries));
+  SmallVector<Value> next;
+  for (const StepHead &each : together) {
+    head = each.number;
+    PartialStep state(states.slice(next.size(), 2 + countColumns()));
+    SmallVector<Value> values;
+    Value maximum = state.maximum;
+    for (int64_t i = 0; i < keysEach; ++i) {
+      Value score = constant(0);
+      for (auto [a, b] : llvm::zip(each.q, k[i]))
+        score = fma(a, b, score);
+      score = sumOver(threads.getPerRow(), score);
+      score = scores.change(score, query, seenKeys[i]);
+      score = select(isSeen[i], score, constant(-kInfinity));
+      maximum = maxF(maximum, score);
+      values.push_back(score);
+    }
+    rescale(state, maximum);
+    for (int64_t i = 0; i < keysEach; ++i) {
+      Value p = exp(subF(values[i], maximum));
+      state.sum = addF(state.sum, p);
+      for (auto [x, sum] : llvm::zip(v[i], state.out))
+        sum = fma(p, x, sum);
+    }
+    next.append(state.getValues());
   }
-  rescale(state, maximum);
-  for (int64_t i = 0; i < keysEach; ++i) {
-    Value p = exp(subF(scores[i], maximum));
-    state.sum = addF(state.sum, p);
-    for (auto [x, sum] : llvm::zip(v[i], state.out))
-      sum = fma(p, x, sum);
-  }
-  return state;
+  return next;
 }
 
 /// Makes the sums relative to another maximum.
@@ -271,44 +295,85 @@ void StepEmitter::combineWarps(const PartialStep &partial) {
        });
 }
 
-void StepEmitter::emit() {
-  setPart(1);
-  position = loadPosition();
-  storeRow(step.getK(), step.getKCache());
-  storeRow(step.getV(), step.getVCache());
-  for (Value x : loadRow(step.getQ(), index(0), queryWidth))
-    q.push_back(mulF(x, constant(scale / unit)));
-  // All read what some have stored.
+/// Returns the columns of a row that a thread has.
+int64_t StepEmitter::countColumns() const {
+  return llvm::alignTo(valueWidth, threads.getPerRow() * threads.getEach()) /
+         threads.getPerRow();
+}
+
+/// Returns how many heads registers suffice for: a divisor of the group.
+int64_t StepEmitter::countTogether() const {
+  constexpr int64_t kMostColumns = 32;
+  int64_t count = groupSize();
+  while (count > 1 &&
+         (groupSize() % count != 0 || count * countColumns() > kMostColumns))
+    --count;
+  return count;
+}
+
+void StepEmitter::emitHeads(Value firstInGroup) {
+  together.clear();
+  for (int64_t i = 0, e = countTogether(); i < e; ++i) {
+    head = keyHead;
+    if (groupSize() != 1)
+      head = add(mul(keyHead, groupSize()), add(firstInGroup, index(i)));
+    StepHead &each = together.emplace_back(StepHead{head, {}});
+    for (Value x : loadRow(step.getQ(), index(0), queryWidth))
+      each.q.push_back(mulF(x, constant(scale / unit)));
+  }
+  // All read what some have stored, and have read what others combined.
   synchronizeBlock();
-  int64_t columns =
-      llvm::alignTo(valueWidth, threads.getPerRow() * threads.getEach()) /
-      threads.getPerRow();
-  SmallVector<Value> state(2 + columns, constant(0));
+  SmallVector<Value> state(2 + countColumns(), constant(0));
   // Not infinite: a group may have no key.
   state[0] = constant(type.isF64() ? std::numeric_limits<double>::lowest()
                                    : std::numeric_limits<float>::lowest());
-  state = loop(index(0), add(position, index(1)), groups * keysEach, state,
-               [&](Value key, ValueRange before) {
-                 return emitKeys(key, PartialStep(before)).getValues();
-               });
-  PartialStep partial(state);
-  combineGroups(partial);
-  if (warps > 1)
-    return combineWarps(partial);
-  emitIf(isBelow(thread, index(threads.getPerRow())), [&] {
-    forColumns([&](int64_t number, Value column) {
-      store(divF(partial.out[number], partial.sum), step.getOut(), index(0),
-            column);
+  SmallVector<Value> states;
+  for (size_t i = 0; i < together.size(); ++i)
+    states.append(state);
+  Value firstKey = scores.getFirstKey(sub(position, index(keys - queries)));
+  states =
+      loop(firstKey, add(position, index(1)), groups * keysEach, states,
+           [&](Value key, ValueRange before) { return emitKeys(key, before); });
+  for (auto [i, each] : llvm::enumerate(together)) {
+    head = each.number;
+    PartialStep partial(ArrayRef(states).slice(i * state.size(), state.size()));
+    combineGroups(partial);
+    if (warps > 1) {
+      if (i != 0)
+        synchronizeBlock();
+      combineWarps(partial);
+      continue;
+    }
+    emitIf(isBelow(thread, index(threads.getPerRow())), [&] {
+      forColumns([&](int64_t number, Value column) {
+        store(divF(partial.out[number], partial.sum), step.getOut(), index(0),
+              column);
+      });
     });
-  });
+  }
+}
+
+void StepEmitter::emit() {
+  setPartOfGroup(1);
+  position = loadPosition();
+  storeRow(step.getK(), step.getKCache());
+  storeRow(step.getV(), step.getVCache());
+  int64_t count = countTogether();
+  if (count == groupSize())
+    return emitHeads(index(0));
+  loop(index(0), index(groupSize()), count, {},
+       [&](Value first, ValueRange) -> SmallVector<Value> {
+         emitHeads(first);
+         return {};
+       });
 }
 
 namespace {
 
 class StepForm : public CudaForm {
 public:
-  /// A block has a head. A row of a cache is shared by few threads of a warp,
-  /// so that each loads neighbours; the others have other rows.
+  /// A block has a head of keys. A row of a cache is shared by few threads of a
+  /// warp, so that each loads neighbours; the others have other rows.
   LogicalResult plan(KernelOp kernel) const override {
     AttentionShape shape = getAttention(kernel).getAttentionShape();
     int64_t each =
@@ -334,7 +399,7 @@ public:
     while (getShared() > getThreshold(kernel, Threshold::GpuSharedBytes))
       threads /= 2;
     kernel.setTilesAttr(
-        TilesAttr::get(kernel.getContext(), shape.batch * shape.heads,
+        TilesAttr::get(kernel.getContext(), shape.batch * shape.keyHeads,
                        /*size=*/1, TileUnit::Heads, threads / perRow * keys));
     kernel.setThreadsAttr(ThreadsAttr::get(kernel.getContext(), threads, perRow,
                                            each, getShared()));

@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaForm.h"
+#include "LineThreads.h"
 #include "ScatterThread.h"
 #include "Shuffle.h"
 #include "VectorAccess.h"
@@ -306,6 +307,10 @@ void ScatterEmitter::storeTable(Value row, ValueRange stored, ValueRange sums) {
 class ScatterForm : public CudaForm {
 public:
   LogicalResult plan(KernelOp kernel) const override {
+    if (isa<ScatterAddOp>(*kernel.getFormOp())) {
+      planLines(kernel);
+      return success();
+    }
     FormAttr form = kernel.getFormAttr();
     int64_t columns = form.getColumns(), rows = form.getRows();
     Value table = kernel.getFormOp()->getResult(0);
@@ -340,6 +345,8 @@ public:
   }
 
   LogicalResult check(KernelOp kernel) const override {
+    if (isa<ScatterAddOp>(*kernel.getFormOp()))
+      return success();
     ScatterPlan plan(kernel);
     if (plan.capacity < plan.getLeastCapacity())
       return kernel.emitOpError("has ")
@@ -352,6 +359,8 @@ public:
 
   void emit(OpBuilder &builder, KernelOp kernel,
             ValueRange buffers) const override {
+    if (auto op = dyn_cast<ScatterAddOp>(*kernel.getFormOp()))
+      return emitScatterLine(builder, kernel, buffers, op);
     ScatterEmitter(builder, kernel, buffers).emit();
   }
 

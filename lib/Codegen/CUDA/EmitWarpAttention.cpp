@@ -28,7 +28,6 @@ public:
 
 private:
   SmallVector<Value> emitKeys(Value firstKey, bool isMasked, ValueRange state);
-  SmallVector<ColumnRange> getRanges();
   SmallVector<SmallVector<Value>> emitScores(Value firstKey, bool isMasked);
   void emitResults(ArrayRef<Value> state);
 
@@ -51,15 +50,16 @@ SmallVector<SmallVector<Value>> WarpForwardEmitter::emitScores(Value firstKey,
     Value first = c.index(chunk * kProductDepth);
     scores.push_back(c.multiply(queries, c.tile.rowQK, c.tile.columnQK, first));
     for (auto [i, score] : llvm::enumerate(scores.back())) {
-      score = c.mulF(score, factor);
-      if (!isMasked)
-        continue;
       Value column =
           c.add(c.getColumn(), c.index(i / 4 % 2 * kProductColumns + i % 2));
       Value key = c.add(firstKey, c.add(first, column));
       Value query = c.add(firstQuery, c.getRow(i / 8, i / 2 % 2));
-      Value end = c.isCausal ? c.add(query, c.index(1)) : c.index(c.keys);
-      score = c.select(c.isBelow(key, end), score, c.constant(-kInfinity));
+      score = c.scores.change(c.mulF(score, factor), query, key);
+      if (!isMasked)
+        continue;
+      Value isSeen = c.both(c.scores.isKey(key), c.scores.isSeen(query, key));
+      if (isSeen)
+        score = c.select(isSeen, score, c.constant(-kInfinity));
     }
   }
   return scores;
@@ -82,13 +82,13 @@ SmallVector<Value> WarpForwardEmitter::emitKeys(Value firstKey, bool isMasked,
     Value most = *mine.front();
     for (Value *score : ArrayRef(mine).drop_front())
       most = c.maxF(most, *score);
-    // The first tile has a key that each query sees, so this is finite.
     most = c.maxF(maxima[half], c.maxOver(4, most));
-    Value factor = c.exp(c.subF(maxima[half], most));
+    Value base = c.scores.getBase(most);
+    Value factor = c.exp(c.subF(maxima[half], base));
     maxima[half] = most;
     sums[half] = c.mulF(sums[half], factor);
     for (Value *score : mine) {
-      *score = c.exp(c.subF(*score, most));
+      *score = c.exp(c.subF(*score, base));
       sums[half] = c.addF(sums[half], *score);
     }
     for (int64_t i = half % 2 * 2; i < ofFragment; i += 4)
@@ -104,9 +104,9 @@ void WarpForwardEmitter::emitResults(ArrayRef<Value> state) {
   SmallVector<Value> factors;
   for (int64_t half = 0; half < halves; ++half) {
     Value sum = c.sumOver(4, state[halves + half]);
-    factors.push_back(
-        arith::DivFOp::create(c.builder, c.loc, c.constant(1), sum));
-    Value lse = c.mulF(c.addF(state[half], c.log(sum)), c.constant(c.unit));
+    factors.push_back(arith::DivFOp::create(c.builder, c.loc, c.constant(1),
+                                            c.scores.getDivisor(sum)));
+    Value lse = c.scores.getLse(state[half], sum);
     Value query = c.add(firstQuery, c.getRow(half / 2, half % 2));
     c.emitIf(c.both(c.isFirstOfRow(), c.isBelow(query, c.index(c.queries))),
              [&] { c.store(lse, op.getLse(), query, Value()); });
@@ -115,30 +115,12 @@ void WarpForwardEmitter::emitResults(ArrayRef<Value> state) {
               c.queries, c.valueWidth);
 }
 
-SmallVector<ColumnRange> WarpForwardEmitter::getRanges() {
-  int64_t columns = c.tile.columns;
-  Value zero = c.index(0);
-  if (c.isCausal) {
-    // Up to the first query all rows see all keys.
-    Value seen = c.add(firstQuery, c.index(1));
-    Value whole = c.mul(c.div(seen, columns), columns);
-    Value end = c.min(c.index(c.keys), c.add(firstQuery, c.index(c.tile.rows)));
-    return {{zero, whole, false}, {whole, end, true}};
-  }
-  Value whole = c.index(llvm::alignDown(c.keys, columns));
-  SmallVector<ColumnRange> ranges;
-  if (c.keys >= columns)
-    ranges.push_back({zero, whole, false});
-  if (c.keys % columns != 0)
-    ranges.push_back({whole, c.index(c.keys), true});
-  return ranges;
-}
-
 void WarpForwardEmitter::emit() {
   int64_t parts = llvm::divideCeil(c.queries, c.tile.rows);
   c.setPart(parts);
   // Causal tiles with most keys first.
   firstQuery = c.mul(c.sub(c.index(parts - 1), c.part), c.tile.rows);
+  SmallVector<ColumnRange> ranges = c.getKeyRanges(firstQuery);
   SmallVector<Value> fetched =
       c.fetch(op.getQ(), firstQuery, c.queries, c.queryWidth, c.tile.rowQK);
   ValueRange rest = fetched;
@@ -149,7 +131,7 @@ void WarpForwardEmitter::emit() {
   state.append(halves, c.constant(0));
   state.append(c.fillSums(c.tile.columnV));
   state = c.sweepColumns(
-      getRanges(), state,
+      ranges, state,
       [&](Value first) {
         SmallVector<Value> fetched =
             c.fetch(op.getK(), first, c.keys, c.queryWidth, c.tile.columnQK);

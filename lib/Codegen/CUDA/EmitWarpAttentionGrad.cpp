@@ -46,13 +46,15 @@ private:
   sweep(const Operands &columns, ArrayRef<ColumnRange> ranges, ValueRange state,
         llvm::function_ref<SmallVector<Value>(Value, Value, bool, ValueRange)>
             body);
-  Weights emitWeights(Value first, ArrayRef<Value> lse, ArrayRef<Value> delta,
-                      llvm::function_ref<Value(Value, Value)> isSeen);
+  Weights emitWeights(Value tile, Value first, bool isMasked,
+                      ArrayRef<Value> lse, ArrayRef<Value> delta);
 
   WarpAttention &c;
   AttentionGradOp op;
   Operands ofQueries, ofKeys;
+  bool areRowsKeys = false;
   Value firstRow;                   ///< of the block's
+  Value endKey;                     ///< of those that queries may see
   SmallVector<Value> heldQK, heldV; ///< fragments of the warp's rows
 };
 
@@ -119,71 +121,76 @@ SmallVector<Value> WarpGradEmitter::sweep(
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Emits the scores of 16 columns of the tile, from `first` on. `lse`, `delta`:
-/// of the query of each number. `isSeen`, of a row and a column of the tile,
-/// may return null for true.
-Weights
-WarpGradEmitter::emitWeights(Value first, ArrayRef<Value> lse,
-                             ArrayRef<Value> delta,
-                             llvm::function_ref<Value(Value, Value)> isSeen) {
+/// Emits P and dS of 16 columns of a tile, from `first` on. `lse`, `delta`: of
+/// the query of each number. `isMasked`: some rows may not see all columns.
+Weights WarpGradEmitter::emitWeights(Value tile, Value first, bool isMasked,
+                                     ArrayRef<Value> lse,
+                                     ArrayRef<Value> delta) {
   Weights weights;
   weights.p = c.multiply(heldQK, c.tile.rowQK, c.tile.columnQK, first);
   weights.ds = c.multiply(heldV, c.tile.rowV, c.tile.columnV, first);
   Value factor = c.constant(c.scale / c.unit);
   for (int64_t i = 0; i < kNumbers; ++i) {
     Value &p = weights.p[i], &ds = weights.ds[i];
-    p = c.exp(c.subF(c.mulF(p, factor), lse[i]));
-    Value column =
-        c.add(c.getColumn(), c.index(i / 4 * kProductColumns + i % 2));
-    if (Value seen = isSeen(c.getRow(0, i / 2 % 2), c.add(first, column)))
-      p = c.select(seen, p, c.constant(0));
+    Value row = c.add(firstRow, c.getRow(0, i / 2 % 2));
+    Value column = c.add(
+        tile, c.add(first, c.add(c.getColumn(),
+                                 c.index(i / 4 * kProductColumns + i % 2))));
+    Value query = areRowsKeys ? column : row, key = areRowsKeys ? row : column;
+    Value slope;
+    Value score = c.scores.change(c.mulF(p, factor), query, key, &slope);
+    p = c.exp(c.subF(score, lse[i]));
+    Value isSeen;
+    if (isMasked)
+      isSeen = c.scores.isSeen(query, key);
+    if (isMasked && !areRowsKeys)
+      isSeen = c.both(isSeen, c.scores.isKey(key));
+    if (areRowsKeys && c.scores.change())
+      // Its score may be so large that P is infinite, and P times 0 no number.
+      isSeen = c.both(isSeen, c.scores.isQuery(query));
+    if (isSeen)
+      p = c.select(isSeen, p, c.constant(0));
     ds = c.mulF(p, c.subF(ds, delta[i]));
+    if (!areRowsKeys && op.getDbias())
+      c.emitIf(c.both(c.scores.isQuery(query), c.isBelow(key, endKey)),
+               [&] { c.store(ds, op.getDbias(), query, key); });
+    if (slope)
+      ds = c.mulF(ds, slope);
   }
   return weights;
 }
 
 /// dK and dV of a tile of keys.
 void WarpGradEmitter::emitKeys() {
+  areRowsKeys = true;
+  SmallVector<ColumnRange> ranges = c.getQueryRanges(firstRow);
   putRows(fetchRows(ofKeys));
   c.synchronizeBlock();
   heldQK = c.holdRows(c.tile.rowQK);
   heldV = c.holdRows(c.tile.rowV);
-  Value zero = c.index(0), end = c.index(c.queries);
-  SmallVector<ColumnRange> ranges;
-  if (c.isCausal) {
-    // Queries before the tile see no key of it, those after it all keys.
-    Value next = c.add(firstRow, c.index(c.tile.columns));
-    ranges = {{firstRow, c.min(next, end), true}, {next, end, false}};
-  } else {
-    ranges = {{zero, end, false}};
-  }
   SmallVector<Value> sums = c.fillSums(c.tile.columnQK);
   size_t ofK = sums.size();
   sums.append(c.fillSums(c.tile.columnV));
-  sums = sweep(
-      ofQueries, ranges, sums,
-      [&](Value tile, Value first, bool isMasked, ValueRange values) {
-        SmallVector<Value> next(values), lse, delta;
-        for (int64_t i = 0; i < kNumbers; ++i) {
-          Value column =
-              c.add(first, c.add(c.getColumn(),
-                                 c.index(i / 4 * kProductColumns + i % 2)));
-          lse.push_back(c.loadNumber(c.tile.lse, column));
-          delta.push_back(c.loadNumber(c.tile.delta, column));
-        }
-        Weights weights = emitWeights(
-            first, lse, delta, [&](Value row, Value column) -> Value {
-              if (!isMasked)
-                return Value();
-              Value query = c.add(tile, column);
-              return c.isBelow(c.add(firstRow, row), c.add(query, c.index(1)));
-            });
-        auto dk = MutableArrayRef(next).take_front(ofK);
-        auto dv = MutableArrayRef(next).drop_front(ofK);
-        c.addWeighted(dk, weights.ds, c.tile.columnQK, first);
-        c.addWeighted(dv, weights.p, c.tile.columnV, first);
-        return next;
-      });
+  sums = c.forGroup(sums, [&](ValueRange before) {
+    return sweep(
+        ofQueries, ranges, before,
+        [&](Value tile, Value first, bool isMasked, ValueRange values) {
+          SmallVector<Value> next(values), lse, delta;
+          for (int64_t i = 0; i < kNumbers; ++i) {
+            Value column =
+                c.add(first, c.add(c.getColumn(),
+                                   c.index(i / 4 * kProductColumns + i % 2)));
+            lse.push_back(c.loadNumber(c.tile.lse, column));
+            delta.push_back(c.loadNumber(c.tile.delta, column));
+          }
+          Weights weights = emitWeights(tile, first, isMasked, lse, delta);
+          auto dk = MutableArrayRef(next).take_front(ofK);
+          auto dv = MutableArrayRef(next).drop_front(ofK);
+          c.addWeighted(dk, weights.ds, c.tile.columnQK, first);
+          c.addWeighted(dv, weights.p, c.tile.columnV, first);
+          return next;
+        });
+  });
   ArrayRef all = sums;
   c.storeSums(all.take_front(ofK), SmallVector<Value>(2, c.constant(c.scale)),
               op.getDk(), firstRow, c.keys, c.queryWidth);
@@ -191,8 +198,10 @@ void WarpGradEmitter::emitKeys() {
               c.valueWidth);
 }
 
-/// dQ of a tile of queries.
+/// dQ of a tile of queries, and the gradient of the bias.
 void WarpGradEmitter::emitQueries() {
+  areRowsKeys = false;
+  SmallVector<ColumnRange> ranges = c.getKeyRanges(firstRow);
   putRows(fetchRows(ofQueries));
   c.synchronizeBlock();
   heldQK = c.holdRows(c.tile.rowQK);
@@ -203,43 +212,27 @@ void WarpGradEmitter::emitQueries() {
     lse.push_back(c.loadNumber(c.tile.lse, row));
     delta.push_back(c.loadNumber(c.tile.delta, row));
   }
-  Value zero = c.index(0), end = c.index(c.keys);
-  int64_t columns = c.tile.columns;
-  SmallVector<ColumnRange> ranges;
-  if (c.isCausal) {
-    // As many columns as rows: one tile has keys that not all rows see.
-    Value next = c.min(c.add(firstRow, c.index(columns)), end);
-    ranges = {{zero, firstRow, false}, {firstRow, next, true}};
-  } else {
-    Value whole = c.index(llvm::alignDown(c.keys, columns));
-    if (c.keys >= columns)
-      ranges.push_back({zero, whole, false});
-    if (c.keys % columns != 0)
-      ranges.push_back({whole, end, true});
-  }
+  SeenRange seen{ranges.front().begin, ranges.back().end};
+  endKey = seen.end;
   SmallVector<Value> sums =
       sweep(ofKeys, ranges, c.fillSums(c.tile.columnQK),
             [&](Value tile, Value first, bool isMasked, ValueRange values) {
-              Weights weights = emitWeights(
-                  first, lse, delta, [&](Value row, Value column) -> Value {
-                    if (!isMasked)
-                      return Value();
-                    Value last = end;
-                    if (c.isCausal)
-                      last = c.add(c.add(firstRow, row), c.index(1));
-                    return c.isBelow(c.add(tile, column), last);
-                  });
+              Weights weights = emitWeights(tile, first, isMasked, lse, delta);
               SmallVector<Value> next(values);
               c.addWeighted(next, weights.ds, c.tile.columnQK, first);
               return next;
             });
   c.storeSums(sums, SmallVector<Value>(2, c.constant(c.scale)), op.getDq(),
               firstRow, c.queries, c.queryWidth);
+  if (op.getDbias())
+    c.scores.clearOutside(op.getDbias(), firstRow, c.tile.rows, seen,
+                          c.tile.getThreads());
 }
 
 void WarpGradEmitter::emit() {
   int64_t rows = c.tile.rows, keyTiles = llvm::divideCeil(c.keys, rows);
-  c.setPart(keyTiles + llvm::divideCeil(c.queries, rows));
+  int64_t queryTiles = llvm::divideCeil(c.queries, rows);
+  c.setPartOfGroup(keyTiles + c.groupSize() * queryTiles);
   auto branch =
       scf::IfOp::create(c.builder, c.loc, c.isBelow(c.part, c.index(keyTiles)),
                         /*withElseRegion=*/true);
@@ -248,7 +241,8 @@ void WarpGradEmitter::emit() {
   firstRow = c.mul(c.part, rows);
   emitKeys();
   c.builder.setInsertionPointToStart(branch.elseBlock());
-  firstRow = c.mul(c.sub(c.part, c.index(keyTiles)), rows);
+  Value part = c.splitGroup(c.sub(c.part, c.index(keyTiles)), queryTiles);
+  firstRow = c.mul(part, rows);
   emitQueries();
 }
 

@@ -3,10 +3,10 @@
 // Relative errors of f32, from the bounds of the instructions in the PTX ISA:
 // exp 2^-21, division 2^-22, 1/sqrt 2^-22, tanh 2^-20. Subnormal results of exp
 // are zero. f64 is libclc's, which OpenCL bounds by 3 ulp (exp, log), 4 (log1p:
-// 2; sin, cos), 5 (tanh) and 16 (powf); erf is fdlibm's, below 1.
+// 2; sin, cos), 5 (tanh, atan) and 16 (powf); erf is fdlibm's, below 1.
 //
-// sin, cos and powf of f32 are libclc's, and with --math accurate the others
-// are, too, and division and roots are as IEEE 754 rounds them.
+// sin, cos, atan and powf of f32 are libclc's, and with --math accurate the
+// others are, too, and division and roots are as IEEE 754 rounds them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -197,6 +197,7 @@ struct LowerDeviceMathPass
     patterns.add<CallPattern<math::ErfOp>>(context, "erf");
     patterns.add<CallPattern<math::SinOp>>(context, "sin");
     patterns.add<CallPattern<math::CosOp>>(context, "cos");
+    patterns.add<CallPattern<math::AtanOp>>(context, "atan");
     patterns.add<CallPattern<math::PowFOp>>(context, "pow");
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();

@@ -7,6 +7,7 @@
 #include "Shuffle.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -20,6 +21,7 @@ static constexpr int64_t kThreadsOfNumber = 2;
 WarpAttention::WarpAttention(OpBuilder &builder, KernelOp kernel,
                              ValueRange buffers)
     : DeviceAttention(builder, kernel, buffers), tile(getWarpTile(kernel)),
+      scores(*this, tile.rows, tile.columns),
       fragments(tile.rowsOfWarp / kProductRows),
       widest(std::max(tile.columnQK.columns, tile.columnV.columns)) {
   lane = rem(thread, kWarp);
@@ -249,6 +251,56 @@ SmallVector<Value> WarpAttention::sweepColumns(
              });
   values.truncate(state.size());
   return values;
+}
+
+SmallVector<ColumnRange> WarpAttention::divideColumns(SeenRange some,
+                                                      SeenRange all) {
+  if (scores.hideElements())
+    return {{some.begin, some.end, true}};
+  int64_t columns = tile.columns;
+  Value end = mul(div(all.end, columns), columns);
+  if (matchPattern(all.begin, m_Zero()))
+    return {{some.begin, end, false}, {end, some.end, true}};
+  Value begin = mul(div(add(all.begin, index(columns - 1)), columns), columns);
+  begin = min(begin, max(some.begin, some.end));
+  end = max(begin, end);
+  return {
+      {some.begin, begin, true}, {begin, end, false}, {end, some.end, true}};
+}
+
+SmallVector<ColumnRange> WarpAttention::getKeyRanges(Value first) {
+  int64_t columns = tile.columns;
+  Value zero = index(0), end = index(keys);
+  bool isGradient = isa<AttentionGradOp>(op);
+  if (isGradient && scores.isDiagonal()) {
+    // As many columns as rows: one tile has keys that not all rows see.
+    Value next = min(add(first, index(columns)), end);
+    return {{zero, first, false}, {first, next, true}};
+  }
+  if (isCausal || scores.window != 0 || scores.hideElements())
+    return divideColumns(scores.getKeys(first, tile.rows, columns),
+                         scores.getKeysOfAll(first, tile.rows));
+  Value whole = index(llvm::alignDown(keys, columns));
+  SmallVector<ColumnRange> ranges;
+  if (keys >= columns)
+    ranges.push_back({zero, whole, false});
+  if (keys % columns != 0)
+    ranges.push_back({whole, end, true});
+  return ranges;
+}
+
+SmallVector<ColumnRange> WarpAttention::getQueryRanges(Value first) {
+  int64_t columns = tile.columns;
+  Value end = index(queries);
+  if (scores.isDiagonal()) {
+    // Queries before the tile see no key of it, those after it all keys.
+    Value next = add(first, index(columns));
+    return {{first, min(next, end), true}, {next, end, false}};
+  }
+  if (isCausal || scores.window != 0 || scores.hideElements())
+    return divideColumns(scores.getQueries(first, tile.rows, columns),
+                         scores.getQueriesOfAll(first, tile.rows));
+  return {{index(0), end, false}};
 }
 
 //===----------------------------------------------------------------------===//

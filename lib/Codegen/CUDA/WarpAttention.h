@@ -3,7 +3,7 @@
 #ifndef PPOPT_LIB_CODEGEN_CUDA_WARPATTENTION_H
 #define PPOPT_LIB_CODEGEN_CUDA_WARPATTENTION_H
 
-#include "DeviceAttention.h"
+#include "DeviceScores.h"
 #include "TensorCores.h"
 #include "WarpTile.h"
 #include "ppopt/Dialect/PP/AttentionOps.h"
@@ -14,7 +14,7 @@ namespace mlir::pp {
 /// Some of the columns of scores, all of which a block goes through.
 struct ColumnRange {
   Value begin, end;
-  bool isMasked; ///< whether some rows do not see all of these
+  bool isMasked; ///< whether some rows may not see all of these
 };
 
 /// Emits the code of one thread of a block of attention that computes with
@@ -24,6 +24,7 @@ public:
   WarpAttention(OpBuilder &builder, KernelOp kernel, ValueRange buffers);
 
   WarpTile tile;
+  DeviceScores scores;
   int64_t fragments; ///< of 16 rows, that a warp has
 
   //===--- Positions ------------------------------------------------------===//
@@ -57,6 +58,11 @@ public:
       llvm::function_ref<void(ValueRange)> put,
       llvm::function_ref<SmallVector<Value>(Value, bool, ValueRange)> body);
 
+  /// The keys that a block goes through that has queries from `first` on, and
+  /// the queries of one that has keys.
+  SmallVector<ColumnRange> getKeyRanges(Value first);
+  SmallVector<ColumnRange> getQueryRanges(Value first);
+
   //===--- Products -------------------------------------------------------===//
 
   /// Loads the fragments of the warp's rows, by 16 rows and 16 columns; none if
@@ -79,6 +85,9 @@ public:
                  Value first, int64_t count, int64_t width);
 
 private:
+  /// Divides columns that some rows see into those that all see, and those
+  /// before and after these. `some` begins with a tile.
+  SmallVector<ColumnRange> divideColumns(SeenRange some, SeenRange all);
   /// Whether vectors of `elements` neighbours of an operand or a result are
   /// aligned.
   bool isAligned(Value value, int64_t elements);

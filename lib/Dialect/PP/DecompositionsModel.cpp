@@ -23,15 +23,43 @@ static bool isOfStatistics(ReduceOp op) {
 }
 
 DecomposeAt ReduceOp::getDecomposeAt() {
-  if (getKind() != ReduceKind::Mean)
+  if (getKind() == ReduceKind::Sum || getKind() == ReduceKind::Max)
     return DecomposeAt::Never;
+  if (getKind() != ReduceKind::Mean)
+    return DecomposeAt::Model;
   return isOfStatistics(*this) ? DecomposeAt::Train : DecomposeAt::Model;
+}
+
+/// Returns what is largest where x is smallest. The negative of an integer may
+/// not exist, unlike -1 - x.
+static Value reverseOrder(TensorBuilder &b, Value x) {
+  return isa<FloatType>(getElementTypeOrSelf(x)) ? b.make<NegOp>(x)
+                                                 : b.sub(b.scalar(x, -1), x);
+}
+
+/// Returns a minimum, any or all, as a maximum.
+static Value reduceByMaximum(TensorBuilder &b, ReduceOp op) {
+  Value x = op.getX();
+  bool isBool = getElementTypeOrSelf(x).isInteger(1);
+  if (isBool)
+    x = b.cast(x, b.builder.getI32Type());
+  bool isReversed = op.getKind() != ReduceKind::Any;
+  if (isReversed)
+    x = reverseOrder(b, x);
+  Value result =
+      b.make<ReduceOp>(ReduceKind::Max, x, op.getDims(), op.getKeepDims());
+  if (isReversed)
+    result = reverseOrder(b, result);
+  return isBool ? b.compare(ComparePredicate::Ne, result, b.scalar(result, 0))
+                : result;
 }
 
 /// A mean in the type of statistics; there, a sum times a constant, one over
 /// the count.
 SmallVector<Value> ReduceOp::decompose(OpBuilder &builder) {
   TensorBuilder b(builder, getLoc());
+  if (getKind() != ReduceKind::Mean)
+    return {reduceByMaximum(b, *this)};
   if (!isOfStatistics(*this))
     return {b.castLike(b.make<ReduceOp>(ReduceKind::Mean,
                                         b.castToStatistics(getX()), getDims(),
@@ -75,15 +103,9 @@ PP_DECOMPOSE(ArgmaxOp, Model) {
   return {findLargest(b, getX(), getDim())};
 }
 
-/// The negative of an integer may not exist, unlike -1 - x.
 PP_DECOMPOSE(ArgminOp, Model) {
   TensorBuilder b(builder, getLoc());
-  Value x = getX();
-  return {findLargest(b,
-                      isa<FloatType>(getElementTypeOrSelf(x))
-                          ? b.make<NegOp>(x)
-                          : b.sub(b.scalar(x, -1), x),
-                      getDim())};
+  return {findLargest(b, reverseOrder(b, getX()), getDim())};
 }
 
 PP_DECOMPOSE(LayerNormOp, Model) {

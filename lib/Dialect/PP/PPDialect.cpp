@@ -148,7 +148,28 @@ static ParseResult parseReal(AsmParser &parser, double &number) {
   return success();
 }
 
-/// `<zeros>`, `<ones>`, `<uniform, low, high>`, `<normal, mean, deviation>`.
+/// Returns what the numbers of an initial value are, in order.
+static SmallVector<StringRef, 2> getNumberNames(InitKind kind) {
+  switch (kind) {
+  case InitKind::Zeros:
+  case InitKind::Ones:
+    return {};
+  case InitKind::Uniform:
+    return {"low", "high"};
+  case InitKind::Normal:
+  case InitKind::TruncNormal:
+    return {"mean", "standard deviation"};
+  case InitKind::XavierUniform:
+  case InitKind::XavierNormal:
+    return {"gain"};
+  case InitKind::KaimingUniform:
+  case InitKind::KaimingNormal:
+    return {"gain", "fan"};
+  }
+  llvm_unreachable("all initial values are listed");
+}
+
+/// `<zeros>`, `<uniform, low, high>`, `<xavier_normal, gain>`.
 Attribute InitAttr::parse(AsmParser &parser, Type) {
   StringRef keyword;
   SMLoc loc = parser.getCurrentLocation();
@@ -157,39 +178,50 @@ Attribute InitAttr::parse(AsmParser &parser, Type) {
   std::optional<InitKind> kind = symbolizeInitKind(keyword);
   if (!kind)
     return parser.emitError(loc, "unknown initial value '")
-               << keyword << "'; use zeros, ones, uniform or normal",
+               << keyword
+               << "'; use zeros, ones, uniform, normal, trunc_normal, "
+                  "xavier_uniform, xavier_normal, kaiming_uniform or "
+                  "kaiming_normal",
            Attribute();
-  double first = 0, second = 0;
-  if (*kind == InitKind::Uniform || *kind == InitKind::Normal)
-    if (parser.parseComma() || parseReal(parser, first) ||
-        parser.parseComma() || parseReal(parser, second))
+  double numbers[2] = {};
+  for (size_t i = 0, e = getNumberNames(*kind).size(); i < e; ++i)
+    if (parser.parseComma() || parseReal(parser, numbers[i]))
       return {};
   if (parser.parseGreater())
     return {};
   return parser.getChecked<InitAttr>(loc, parser.getContext(), *kind,
-                                     APFloat(first), APFloat(second));
+                                     APFloat(numbers[0]), APFloat(numbers[1]));
 }
 
 void InitAttr::print(AsmPrinter &printer) const {
   printer << "<" << stringifyInitKind(getKind());
-  if (getKind() == InitKind::Uniform || getKind() == InitKind::Normal) {
+  APFloat numbers[] = {getFirst(), getSecond()};
+  for (size_t i = 0, e = getNumberNames(getKind()).size(); i < e; ++i) {
     printer << ", ";
-    printer.printFloat(getFirst());
-    printer << ", ";
-    printer.printFloat(getSecond());
+    printer.printFloat(numbers[i]);
   }
   printer << ">";
 }
 
 LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                InitKind kind, APFloat first, APFloat second) {
+  StringRef name = stringifyInitKind(kind);
   if (kind == InitKind::Uniform && !(first < second))
     return emitError() << "uniform needs low < high, got "
                        << first.convertToDouble() << " and "
                        << second.convertToDouble();
-  if (kind == InitKind::Normal && (second.isNaN() || second.isNegative()))
-    return emitError() << "normal needs a standard deviation >= 0, got "
+  if ((kind == InitKind::Normal || kind == InitKind::TruncNormal) &&
+      (second.isNaN() || second.isNegative()))
+    return emitError() << name << " needs a standard deviation >= 0, got "
                        << second.convertToDouble();
+  SmallVector<StringRef, 2> names = getNumberNames(kind);
+  if (names.empty() || names.front() != "gain")
+    return success();
+  APFloat numbers[] = {first, second};
+  for (auto [what, number] : llvm::zip(names, numbers))
+    if (!number.isFinite() || !(number.convertToDouble() > 0))
+      return emitError() << name << " needs a " << what << " above 0, got "
+                         << number.convertToDouble();
   return success();
 }
 

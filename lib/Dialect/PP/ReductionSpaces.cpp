@@ -12,10 +12,15 @@ using namespace mlir::pp;
 // Reductions and matmuls
 //===----------------------------------------------------------------------===//
 
-/// A mean counts as a sum: it is a sum times a constant.
+static bool isSum(ReduceKind kind) {
+  return kind == ReduceKind::Sum || kind == ReduceKind::Mean;
+}
+
+/// A mean counts as a sum: it is a sum times a constant. All others are maxima
+/// in the end.
 IterationSpace ReduceOp::getIterationSpace() {
   SpaceBuilder builder;
-  LoopKind kind = getKind() == ReduceKind::Max ? LoopKind::Max : LoopKind::Sum;
+  LoopKind kind = isSum(getKind()) ? LoopKind::Sum : LoopKind::Max;
   SmallVector<unsigned> loops;
   TensorLoops kept;
   for (auto [i, size] : llvm::enumerate(getShape(getX()))) {
@@ -33,7 +38,7 @@ IterationSpace ReduceOp::getIterationSpace() {
 }
 
 bool ReduceOp::isLinearIn(ArrayRef<unsigned> operands) {
-  return getKind() != ReduceKind::Max;
+  return isSum(getKind());
 }
 
 /// The index of the largest or smallest element: a maximum in the end.

@@ -108,6 +108,14 @@ LogicalResult ParamOp::verify() {
     if (scale && !(scale->isFinite() && !scale->isNegative()))
       return emitOpError(name) << " is " << scale->convertToDouble()
                                << ", but must be finite and at least 0";
+  InitKind init = getInit().getKind();
+  if ((init == InitKind::XavierUniform || init == InitKind::XavierNormal) &&
+      getType().getRank() < 2)
+    return emitOpError("is initialised by ")
+           << stringifyInitKind(init)
+           << ", which needs inputs and outputs, the last two dimensions, and "
+              "is a "
+           << getType() << "; use kaiming or give the numbers";
   if (getNoDecay() && getDecayScale())
     return emitOpError("has no_decay and a decay_scale: leave out one");
   return success();
@@ -279,6 +287,12 @@ LogicalResult BroadcastOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReduceOp::verify() {
+  bool isLogical =
+      getKind() == ReduceKind::Any || getKind() == ReduceKind::All;
+  if (getType().getElementType().isInteger(1) != isLogical)
+    return emitOpError("can't be ")
+           << stringifyReduceKind(getKind()) << " of " << getX().getType()
+           << ": any and all are of i1, the others of numbers";
   if (getKind() == ReduceKind::Mean &&
       !isa<FloatType>(getType().getElementType()))
     return emitOpError("means are of floats; pp.cast the operand of ")

@@ -1,6 +1,7 @@
 //===- DecomposeModel.cpp - Replaces compositions -------------------------===//
 //
-// Before: phase model. After: every op has a gradient or passes none on.
+// Before: phase model. After: every op has a gradient or passes none on. Where
+// nothing is trained, dropout is the identity: attention keeps its kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +18,19 @@ using namespace mlir::pp;
 
 namespace {
 
+/// Removes the dropout of ops that draw numbers for it alone.
+void removeDropout(Operation *root) {
+  root->walk([](IterationSpaceOpInterface op) {
+    if (op.drawsNumbers())
+      op->removeAttr("dropout");
+  });
+}
+
 struct DecomposeModel : pp::impl::DecomposeModelBase<DecomposeModel> {
   using DecomposeModelBase::DecomposeModelBase;
   void runOnOperation() override {
+    if (means)
+      removeDropout(getOperation());
     if (failed(decomposeAll(getOperation(), DecomposeAt::Model)) ||
         (means && failed(decomposeAll(getOperation(), DecomposeAt::Train))))
       signalPassFailure();

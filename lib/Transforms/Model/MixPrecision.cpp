@@ -3,7 +3,8 @@
 // Before: the entry in the types of the model, compositions replaced, places
 // not chosen yet. After, if the plan's precision is bf16: ops that compute in
 // low precision take bf16, and values that only they read, directly or through
-// element ops, are bf16. Everything else is f32.
+// element ops, are bf16. Everything else is f32, and so is what is added to the
+// scores of attention, which are f32 in its kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,6 +34,15 @@ bool isF32(Value value) { return getElementTypeOrSelf(value).isF32(); }
 /// op that contains some.
 bool isLowPrecision(Operation *op) { return estimateWork(op).flops > 0; }
 
+/// Returns whether a low-precision op takes the operand as it is.
+bool staysWide(OpOperand &use) {
+  auto attention = dyn_cast<AttentionOpInterface>(use.getOwner());
+  if (!attention)
+    return false;
+  AttentionScores scores = attention.getAttentionScores();
+  return use.get() == scores.bias || use.get() == scores.slopes;
+}
+
 /// Rewrites the entry in program order.
 class PrecisionMixer {
 public:
@@ -55,6 +65,7 @@ private:
   void rewriteElementOp(Operation *op);
   void rewriteYield(YieldOp yield);
   void widenOperands(Operation *op);
+  void widenOperand(OpOperand &operand);
   Value cast(Value value, Type element);
   Value narrow(Value value, Operation *user);
   Value widen(Value value);
@@ -84,7 +95,7 @@ bool PrecisionMixer::isElementOp(Operation *op) const {
 bool PrecisionMixer::wantsNarrow(OpOperand &use) const {
   Operation *user = use.getOwner();
   if (isLowPrecision(user))
-    return true;
+    return !staysWide(use);
   if (isa<YieldOp>(user))
     return isNarrow.contains(
         user->getParentOp()->getResult(use.getOperandNumber()));
@@ -139,8 +150,12 @@ Value PrecisionMixer::widen(Value value) {
 
 void PrecisionMixer::widenOperands(Operation *op) {
   for (OpOperand &operand : op->getOpOperands())
-    if (widened.contains(operand.get()))
-      operand.set(widen(operand.get()));
+    widenOperand(operand);
+}
+
+void PrecisionMixer::widenOperand(OpOperand &operand) {
+  if (widened.contains(operand.get()))
+    operand.set(widen(operand.get()));
 }
 
 /// Sets the type of `result` and notes that it was f32.
@@ -154,7 +169,10 @@ static void setNarrow(Value result, Type type,
 
 void PrecisionMixer::rewriteMatmul(Operation *op) {
   for (OpOperand &operand : op->getOpOperands())
-    operand.set(narrow(operand.get(), op));
+    if (staysWide(operand))
+      widenOperand(operand);
+    else
+      operand.set(narrow(operand.get(), op));
   SmallVector<Type> types;
   LogicalResult inferred =
       llvm::cast<InferTypeOpInterface>(op).inferReturnTypes(

@@ -14,6 +14,7 @@
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Partition/TaskBuilder.h"
+#include "schema/optimizer_state.h"
 
 #include <limits>
 
@@ -135,13 +136,13 @@ Value getGradient(StepBuilder &step, Value param, bool isDecoupled) {
 /// torch.lerp does: with the weight 1 it is exactly the parameters. It begins
 /// at zero, and the first update has this weight.
 void buildAverage(StepBuilder &step, Value param) {
-  Value average = step.state(kAverageState);
+  Value average = step.state(ppopt::schema::averageState);
   Value way = step.sub(param, average);
   Value weight = step.wideField("average_weight");
   Value fromAverage = step.add(average, step.mul(step.narrow(weight), way));
   Value fromParam =
       step.sub(param, step.mul(step.narrow(step.oneMinus(weight)), way));
-  step.setState(kAverageState,
+  step.setState(ppopt::schema::averageState,
                 step.select(step.isLess(weight, 0.5), fromAverage, fromParam));
 }
 
@@ -353,7 +354,8 @@ TaskOp pp::buildAverageTask(PlanOp plan, int64_t place, BucketOp bucket,
                          state);
   };
   RoleAttr params = getRole(RoleKind::ParamRange, ""),
-           averages = getRole(RoleKind::StateRange, kAverageState);
+           averages =
+               getRole(RoleKind::StateRange, ppopt::schema::averageState);
   Value param = task.getArgument(params, type, loc);
   Value average = task.getArgument(averages, type, loc);
   task.addResult(params, average);

@@ -33,7 +33,7 @@ pp.kernel @each(%x: tensor<9xf32>) -> tensor<9xf32> attributes {threads = #pp.th
 // expected-error@+1 {{'pp.kernel' op has blocks of 48 keys, not a multiple of the 32 that its threads have at a time}}
 pp.kernel @keys(%q: tensor<1x2x1x4xf32>, %k: tensor<1x2x8x4xf32>, %at: tensor<1xi64>) -> (tensor<1x2x1x4xf32>, tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>)
     attributes {form = #pp.form<attention_step 1x2x1x4>, threads = #pp.threads<32, 1 per row, 4 each>, tiles = #pp.tiles<2 of 1 heads, blocks of 48>} {
-  %o, %a, %b = pp.attention_step %q, %q, %q cache %k, %k at %at {scale = 1.0 : f64} : tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<1xi64>
+  %o, %a, %b = pp.attention_step %q, %q, %q cache %k, %k at %at {scale = 1.0 : f64} : tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<1xi64>
   pp.return %o, %a, %b : tensor<1x2x1x4xf32>, tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>
 }
 
@@ -44,7 +44,7 @@ pp.kernel @keys(%q: tensor<1x2x1x4xf32>, %k: tensor<1x2x8x4xf32>, %at: tensor<1x
 pp.kernel @step(%q: !row, %cache: !cache, %at: tensor<1xi64>) -> (!row, !cache)
     attributes {form = #pp.form<attention_step 1x2x1x4>, threads = #pp.threads<32, 1 per row, 4 each>, tiles = #pp.tiles<2 of 1 heads, blocks of 32>} {
   // expected-error @below {{'pp.attention_step' op returns a cache in another buffer than it takes; a task must tie both}}
-  %o, %k, %v = pp.attention_step %q, %q, %q cache %cache, %cache at %at {scale = 1.0 : f64} : !row, !row, !cache, !cache, tensor<1xi64>
+  %o, %k, %v = pp.attention_step %q, %q, %q cache %cache, %cache at %at {scale = 1.0 : f64} : !row, !row, !row, !cache, !cache, tensor<1xi64>
   pp.return %o, %k : !row, !cache
 }
 

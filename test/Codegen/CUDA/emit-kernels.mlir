@@ -187,6 +187,6 @@ pp.task forward stage 0 @generate(%x: !row {pp.role = #pp.role<input, "x">}, %at
   pp.return %o, %ka, %va : !row, !cache, !cache
 }
 pp.kernel @step(%x: !row, %at: tensor<1xi64>, %k: !cache, %v: !cache) -> (!row, !cache, !cache) attributes {form = #pp.form<attention_step 1x3x1x32>} {
-  %o, %ka, %va = pp.attention_step %x, %x, %x cache %k, %v at %at {scale = 0.5 : f64} : !row, !row, !cache, !cache, tensor<1xi64>
+  %o, %ka, %va = pp.attention_step %x, %x, %x cache %k, %v at %at {scale = 0.5 : f64} : !row, !row, !row, !cache, !cache, tensor<1xi64>
   pp.return %o, %ka, %va : !row, !cache, !cache
 }

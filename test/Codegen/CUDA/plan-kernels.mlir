@@ -166,7 +166,7 @@ module attributes {pp.thresholds = {"gpu-warps" = 2 : i64, "gpu-tensor-keys" = 1
 !row = tensor<1x3x1x64xbf16>
 !cache = tensor<1x3x1024x64xbf16>
 pp.kernel @step(%x: !row, %at: tensor<1xi64>, %k: !cache, %v: !cache) -> (!row, !cache, !cache) attributes {form = #pp.form<attention_step 1x3x1x64>} {
-  %o, %ka, %va = pp.attention_step %x, %x, %x cache %k, %v at %at {scale = 0.5 : f64} : !row, !row, !cache, !cache, tensor<1xi64>
+  %o, %ka, %va = pp.attention_step %x, %x, %x cache %k, %v at %at {scale = 0.5 : f64} : !row, !row, !row, !cache, !cache, tensor<1xi64>
   pp.return %o, %ka, %va : !row, !cache, !cache
 }
 // CHECK: pp.kernel @short{{.*}}threads = #pp.threads<32, 8 per row, 1 each>, tiles = #pp.tiles<3 of 1 heads, blocks of 16>
@@ -175,14 +175,14 @@ pp.kernel @step(%x: !row, %at: tensor<1xi64>, %k: !cache, %v: !cache) -> (!row, 
 !ks = tensor<1x3x9x5xf32>
 !vs = tensor<1x3x9x6xf32>
 pp.kernel @short(%x: !k, %y: !v, %at: tensor<1xi64>, %k: !ks, %v: !vs) -> (!v, !ks, !vs) attributes {form = #pp.form<attention_step 1x3x1x5>} {
-  %o, %ka, %va = pp.attention_step %x, %x, %y cache %k, %v at %at {scale = 0.5 : f64} : !k, !v, !ks, !vs, tensor<1xi64>
+  %o, %ka, %va = pp.attention_step %x, %x, %y cache %k, %v at %at {scale = 0.5 : f64} : !k, !k, !v, !ks, !vs, tensor<1xi64>
   pp.return %o, %ka, %va : !v, !ks, !vs
 }
 // CHECK: pp.kernel @wide{{.*}}threads = #pp.threads<64, 32 per row, 8 each, 65568 shared>, tiles = #pp.tiles<1 of 1 heads, blocks of 2>
 !w = tensor<1x1x1x4096xf64>
 !ws = tensor<1x1x512x4096xf64>
 pp.kernel @wide(%x: !w, %at: tensor<1xi64>, %k: !ws, %v: !ws) -> (!w, !ws, !ws) attributes {form = #pp.form<attention_step 1x1x1x4096>} {
-  %o, %ka, %va = pp.attention_step %x, %x, %x cache %k, %v at %at {scale = 0.5 : f64} : !w, !w, !ws, !ws, tensor<1xi64>
+  %o, %ka, %va = pp.attention_step %x, %x, %x cache %k, %v at %at {scale = 0.5 : f64} : !w, !w, !w, !ws, !ws, tensor<1xi64>
   pp.return %o, %ka, %va : !w, !ws, !ws
 }
 
@@ -192,7 +192,7 @@ pp.kernel @wide(%x: !w, %at: tensor<1xi64>, %k: !ws, %v: !ws) -> (!w, !ws, !ws) 
 module attributes {pp.thresholds = {"gpu-threads" = 32 : i64, "gpu-each" = 2 : i64, "gpu-step-keys" = 1 : i64, "gpu-shared-bytes" = 1 : i64}} {
   pp.kernel @thresholds(%x: tensor<1x1x1x8xf32>, %at: tensor<1xi64>, %k: tensor<1x1x99x8xf32>, %v: tensor<1x1x99x8xf32>)
       -> (tensor<1x1x1x8xf32>, tensor<1x1x99x8xf32>, tensor<1x1x99x8xf32>) attributes {form = #pp.form<attention_step 1x1x1x8>} {
-    %o, %ka, %va = pp.attention_step %x, %x, %x cache %k, %v at %at {scale = 0.5 : f64} : tensor<1x1x1x8xf32>, tensor<1x1x1x8xf32>, tensor<1x1x99x8xf32>, tensor<1x1x99x8xf32>, tensor<1xi64>
+    %o, %ka, %va = pp.attention_step %x, %x, %x cache %k, %v at %at {scale = 0.5 : f64} : tensor<1x1x1x8xf32>, tensor<1x1x1x8xf32>, tensor<1x1x1x8xf32>, tensor<1x1x99x8xf32>, tensor<1x1x99x8xf32>, tensor<1xi64>
     pp.return %o, %ka, %va : tensor<1x1x1x8xf32>, tensor<1x1x99x8xf32>, tensor<1x1x99x8xf32>
   }
 }

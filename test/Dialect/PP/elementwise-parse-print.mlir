@@ -39,6 +39,20 @@ func.func @unary(%x: tensor<4x8xf32>) {
   %20 = pp.expm1 %x : tensor<4x8xf32>
   // CHECK: pp.log1p %{{.*}} : tensor<4x8xf32>
   %21 = pp.log1p %x : tensor<4x8xf32>
+  // CHECK: pp.atan %{{.*}} : tensor<4x8xf32>
+  %31 = pp.atan %x : tensor<4x8xf32>
+  // CHECK: pp.mish %{{.*}} : tensor<4x8xf32>
+  %32 = pp.mish %x : tensor<4x8xf32>
+  // CHECK: pp.hardsigmoid %{{.*}} : tensor<4x8xf32>
+  %33 = pp.hardsigmoid %x : tensor<4x8xf32>
+  // CHECK: pp.hardswish %{{.*}} : tensor<4x8xf32>
+  %34 = pp.hardswish %x : tensor<4x8xf32>
+  // CHECK: pp.leaky_relu %{{.*}} : tensor<4x8xf32>
+  %35 = pp.leaky_relu %x : tensor<4x8xf32>
+  // CHECK: pp.leaky_relu %{{.*}} {slope = 2.000000e-01 : f64} : tensor<4x8xf32>
+  %36 = pp.leaky_relu %x {slope = 0.2 : f64} : tensor<4x8xf32>
+  // CHECK: pp.elu %{{.*}} {alpha = 5.000000e-01 : f64} : tensor<4x8xf32>
+  %37 = pp.elu %x {alpha = 0.5 : f64} : tensor<4x8xf32>
   // CHECK: pp.sin %{{.*}} : tensor<4x8xf32>
   %22 = pp.sin %x : tensor<4x8xf32>
   // CHECK: pp.cos %{{.*}} : tensor<4x8xf32>
@@ -108,6 +122,17 @@ func.func @cast(%x: tensor<4xf32>, %c: tensor<4xi1>) {
   %0 = pp.cast %x : tensor<4xf32> to tensor<4xbf16>
   // CHECK: pp.cast %{{.*}} : tensor<4xi1> to tensor<4xi32>
   %1 = pp.cast %c : tensor<4xi1> to tensor<4xi32>
+  return
+}
+
+// CHECK-LABEL: @random
+func.func @random(%key: tensor<15xi64>) {
+  // CHECK: pp.random uniform -> tensor<4x8xf32>
+  %0 = pp.random uniform -> tensor<4x8xf32>
+  // CHECK: pp.random uniform {high = 2 : i64, low = -1.000000e+00 : f64} -> tensor<bf16>
+  %1 = pp.random uniform {low = -1.0, high = 2} -> tensor<bf16>
+  // CHECK: pp.random normal key %{{.*}} : tensor<15xi64> {mean = 1.000000e+00 : f64, std = 0.000000e+00 : f64, stream = 7 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 4, period = 16}], [16, 8]>} -> tensor<4x8xf64>
+  %2 = pp.random normal key %key : tensor<15xi64> {mean = 1.0, std = 0.0, stream = 7 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 4, period = 16}], [16, 8]>} -> tensor<4x8xf64>
   return
 }
 

@@ -27,11 +27,42 @@ func.func @tiled(%key: tensor<15xi64>, %x: tensor<4x8xf32>) {
   return
 }
 
+// Pairs of a row depend on one another. Positions are of all rows, or of each.
+func.func @positions(%x: tensor<2x3x5x8xf32>, %p: tensor<2x5xi32>, %q: tensor<5xi32>, %h: tensor<3x5x2x4xf32>, %t: tensor<5x1x4xf32>) {
+  // expected-remark @below {{a=2 b=3 c=5 d=8(replicate): [a, b, c, d] -> [a, b, c, d].}}
+  %0 = pp.rotary %x : tensor<2x3x5x8xf32>
+  // expected-remark @below {{a=2 b=3 c=5 d=8(replicate): [a, b, c, d], [a, c] -> [a, b, c, d].}}
+  %1 = pp.rotary %x at %p : tensor<2x3x5x8xf32>, tensor<2x5xi32>
+  // expected-remark @below {{a=2 b=3 c=5 d=8(replicate): [a, b, c, d], [c] -> [a, b, c, d].}}
+  %2 = pp.rotary %x at %q : tensor<2x3x5x8xf32>, tensor<5xi32>
+  // expected-remark @below {{a=3 b=5 c=2(replicate) d=4: [a, b, c, d], [b, ., d], [b, ., d] -> [a, b, c, d]; linear in {0}.}}
+  %3 = pp.rotate %h, %t, %t {dim = 2 : i64} : tensor<3x5x2x4xf32>, tensor<5x1x4xf32>
+  return
+}
+
+func.func @random(%key: tensor<15xi64>) {
+  // expected-remark @below {{a=4 b=8: [.] -> [a, b]; needs the random key.}}
+  %0 = pp.random normal key %key : tensor<15xi64> -> tensor<4x8xf32>
+  return
+}
+
 func.func @elementwise(%x: tensor<4x8xf32>, %b: tensor<8xf32>, %u: tensor<4x1xf32>, %s: tensor<f32>) {
   // expected-remark @below {{a=4 b=8: [a, b] -> [a, b]; linear in {0}.}}
   %0 = pp.neg %x : tensor<4x8xf32>
   // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
   %1 = pp.exp %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %20 = pp.atan %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %21 = pp.mish %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %22 = pp.hardsigmoid %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %23 = pp.hardswish %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %24 = pp.leaky_relu %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %25 = pp.elu %x : tensor<4x8xf32>
   // expected-remark @below {{a=4 b=8: [a, b], [b] -> [a, b]; linear in {0, 1}.}}
   %2 = pp.add %x, %b : tensor<4x8xf32>, tensor<8xf32>
   // expected-remark @below {{a=4 b=8: [a, .], [b] -> [a, b]; linear in {0, 1}.}}
@@ -229,12 +260,25 @@ func.func @attention(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x5x8xf32>, %v: tenso
   return
 }
 
+// Two query heads for each head of keys. What is broadcast has no loops there.
+func.func @grouped_attention(%q: tensor<2x6x4x8xf32>, %k: tensor<2x3x4x8xf32>, %v: tensor<2x3x4x7xf32>, %bias: tensor<1x6x4x4xf32>,
+                             %mask: tensor<2x1x1x4xi1>, %slopes: tensor<6xf32>, %ids: tensor<2x4xi32>) {
+  // expected-remark @below {{a=2 b=3 c=2 d=4(replicate) e=8(replicate) f=4(replicate) g=7(replicate): [a, bc, d, e], [a, b, f, e], [a, b, f, g], [., bc, d, f], [a, ., ., f], [bc], [a, d] -> [a, bc, d, g], [a, bc, d].}}
+  %0:2 = pp.attention %q, %k, %v bias %bias mask %mask slopes %slopes segments %ids
+      : tensor<2x6x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x7xf32>, tensor<1x6x4x4xf32>, tensor<2x1x1x4xi1>, tensor<6xf32>, tensor<2x4xi32>
+  // expected-remark @below {{[., bc, d, f], [a, ., ., f], [bc], [a, d] -> [a, bc, d, e], [a, b, f, e], [a, b, f, g], [a, bc, d, f]; linear in {5}.}}
+  %1:4 = pp.attention_grad %q, %k, %v, %0#0, %0#1, %0#0 bias %bias mask %mask slopes %slopes segments %ids
+      : tensor<2x6x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x7xf32>, tensor<2x6x4x7xf32>, tensor<2x6x4xf32>
+      bias tensor<1x6x4x4xf32> mask tensor<2x1x1x4xi1> slopes tensor<6xf32> segments tensor<2x4xi32> -> tensor<2x6x4x4xf32>
+  return
+}
+
 !row = tensor<1x3x1x8xf32>
 !cache = tensor<1x3x16x8xf32>
 func.func @attention_step(%q: !row, %k: !row, %v: !row, %keys: !cache, %values: !cache, %at: tensor<1xi64>) {
   // expected-remark @below {{a=1 b=3 c=1(replicate) d=8(replicate) e=16(replicate) f=8(replicate): [a, b, c, d], [a, b, c, d], [a, b, c, f], [a, b, e, d], [a, b, e, f], [.] -> [a, b, c, f], [a, b, e, d], [a, b, e, f].}}
   %out, %keys_after, %values_after = pp.attention_step %q, %k, %v cache %keys, %values at %at {scale = 0.35 : f64}
-      : !row, !row, !cache, !cache, tensor<1xi64>
+      : !row, !row, !row, !cache, !cache, tensor<1xi64>
   return
 }
 
@@ -251,5 +295,46 @@ func.func @losses(%x: tensor<2x4x16xf32>, %t: tensor<2x4xi32>, %d: tensor<2x4xf3
   %4 = pp.mse %d, %d : tensor<2x4xf32>, tensor<2x4xf32>
   // expected-remark @below {{a=2(sum) b=4(sum): [a, b], [a, b] -> [].}}
   %5 = pp.bce_with_logits %d, %d : tensor<2x4xf32>
+  return
+}
+
+func.func @indices(%x: tensor<4x8xf32>, %ids: tensor<4x3xi32>, %updates: tensor<4x3xf32>, %row: tensor<4x4x8xf32>, %mask: tensor<4x8xi1>) {
+  // expected-remark @below {{a=4 b=3 c=8(replicate): [a, c], [a, b] -> [a, b]; linear in {0}.}}
+  %0 = pp.gather %x, %ids {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x3xi32>
+  // expected-remark @below {{a=4 b=3(replicate) c=8(replicate): [a, c], [a, b], [a, b] -> [a, c]; linear in {0, 2}.}}
+  %1 = pp.scatter_add %x, %ids, %updates {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x3xi32>, tensor<4x3xf32>
+  // Onto zeros, parts of the updates give parts of the sum.
+  // expected-remark @below {{a=4 b=8:  -> [a, b].}}
+  %zeros = pp.constant dense<0.0> : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=3(sum) c=8(replicate): [a, c], [a, b], [a, b] -> [a, c]; linear in {2}, {0, 2}.}}
+  %2 = pp.scatter_add %zeros, %ids, %updates {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x3xi32>, tensor<4x3xf32>
+  // expected-remark @below {{a=4 b=3 c=8(replicate): [a, b] -> [a, b, c].}}
+  %3 = pp.one_hot %ids : tensor<4x3xi32> to tensor<4x3x8xf32>
+  // expected-remark @below {{a=4 b=8(replicate) c=2(replicate) d=2(replicate): [a, b] -> [a, c], [a, d].}}
+  %values, %first = pp.top_k %x {k = 2 : i64, dim = 1 : i64} : tensor<4x8xf32> -> tensor<4x2xf32>, tensor<4x2xi32>
+  // expected-remark @below {{a=4(replicate) b=8: [a, b] -> [a, b], [a, b].}}
+  %sorted, %all = pp.sort %x {dim = 0 : i64} : tensor<4x8xf32> -> tensor<4x8xf32>, tensor<4x8xi32>
+  // expected-remark @below {{a=4 b=8(replicate) c=2(replicate): [a, b] -> [a, c].}}
+  %4 = pp.order %x : tensor<4x8xf32> to tensor<4x2xi64>
+  // expected-remark @below {{a=4(replicate) b=8: [a, b] -> [a, b]; linear in {0}.}}
+  %5 = pp.cumsum %x {dim = 0 : i64} : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b]; linear in {0}.}}
+  %6 = pp.tril %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b]; linear in {0}.}}
+  %7 = pp.triu %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8(replicate): [a, b] -> [a, b]; linear in {0}.}}
+  %8 = pp.roll %x {shift = 1 : i64, dim = 1 : i64} : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8(max): [a, b] -> [a].}}
+  %9 = pp.reduce min %x [1] : tensor<4x8xf32>
+  // expected-remark @below {{a=4(max) b=8: [a, b] -> [b].}}
+  %10 = pp.reduce all %mask [0] : tensor<4x8xi1>
+  return
+}
+
+func.func @experts(%x: tensor<2x4x8xf32>, %experts: tensor<2x4x3xi32>, %weights: tensor<2x4x3xf32>) {
+  // expected-remark @below {{a=2 b=8 c=4(replicate) d=4(replicate) e=3(replicate) f=5(replicate) g=6(replicate): [a, c, b], [a, d, e] -> [a, f, g, b].}}
+  %0 = pp.dispatch %x, %experts : tensor<2x4x8xf32>, tensor<2x4x3xi32> to tensor<2x5x6x8xf32>
+  // expected-remark @below {{a=2 b=8 c=5(replicate) d=6(replicate) e=4(replicate) f=3(replicate) g=4(replicate) h=3(replicate) i=4(replicate): [a, c, d, b], [a, e, f], [a, g, h] -> [a, i, b].}}
+  %1 = pp.combine %0, %experts, %weights : tensor<2x5x6x8xf32>, tensor<2x4x3xi32>, tensor<2x4x3xf32> to tensor<2x4x8xf32>
   return
 }

@@ -213,6 +213,6 @@ pp.kernel @gradient(%q: tensor<1x2x64x4xf32>, %k: tensor<1x2x40x4xf32>, %lse: te
 
 // expected-error @below {{'pp.kernel' op can't be computed in tiles of queries}}
 pp.kernel @step(%x: tensor<1x3x1x8xf32>, %keys: tensor<1x3x16x8xf32>, %at: tensor<1xi64>) -> tensor<1x3x1x8xf32> attributes {form = #pp.form<attention_step 1x3x1x8>, tiles = #pp.tiles<3 of 1 queries, blocks of 8>} {
-  %out, %k, %v = pp.attention_step %x, %x, %x cache %keys, %keys at %at {scale = 0.35 : f64} : tensor<1x3x1x8xf32>, tensor<1x3x1x8xf32>, tensor<1x3x16x8xf32>, tensor<1x3x16x8xf32>, tensor<1xi64>
+  %out, %k, %v = pp.attention_step %x, %x, %x cache %keys, %keys at %at {scale = 0.35 : f64} : tensor<1x3x1x8xf32>, tensor<1x3x1x8xf32>, tensor<1x3x1x8xf32>, tensor<1x3x16x8xf32>, tensor<1x3x16x8xf32>, tensor<1xi64>
   pp.return %out : tensor<1x3x1x8xf32>
 }

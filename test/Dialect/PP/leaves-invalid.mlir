@@ -9,7 +9,7 @@ func.func @param_without_name() {
 // -----
 
 func.func @init_unknown() {
-  // expected-error @below {{unknown initial value 'gaussian'; use zeros, ones, uniform or normal}}
+  // expected-error @below {{unknown initial value 'gaussian'; use zeros, ones, uniform, normal, trunc_normal, xavier_uniform, xavier_normal, kaiming_uniform or kaiming_normal}}
   %0 = pp.param "w" {init = #pp.init<gaussian>} : tensor<4xf32>
   return
 }
@@ -19,6 +19,46 @@ func.func @init_unknown() {
 func.func @init_uniform() {
   // expected-error @below {{uniform needs low < high, got 1.000000e+00 and 5.000000e-01}}
   %0 = pp.param "w" {init = #pp.init<uniform, 1.0, 0.5>} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @init_truncated() {
+  // expected-error @below {{trunc_normal needs a standard deviation >= 0, got -1.000000e+00}}
+  %0 = pp.param "w" {init = #pp.init<trunc_normal, 0.0, -1.0>} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @init_gain() {
+  // expected-error @below {{xavier_normal needs a gain above 0, got 0.000000e+00}}
+  %0 = pp.param "w" {init = #pp.init<xavier_normal, 0.0>} : tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @init_fan() {
+  // expected-error @below {{kaiming_uniform needs a fan above 0, got -3.000000e+00}}
+  %0 = pp.param "w" {init = #pp.init<kaiming_uniform, 1.0, -3>} : tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @init_without_fan() {
+  // expected-error @below {{expected ','}}
+  %0 = pp.param "w" {init = #pp.init<kaiming_uniform, 1.0>} : tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @init_of_a_vector() {
+  // expected-error @below {{'pp.param' op is initialised by xavier_uniform, which needs inputs and outputs, the last two dimensions, and is a 'tensor<4xf32>'; use kaiming or give the numbers}}
+  %0 = pp.param "w" {init = #pp.init<xavier_uniform, 1.0>} : tensor<4xf32>
   return
 }
 

@@ -11,6 +11,16 @@ func.func @param() {
   %2 = pp.param "u" {init = #pp.init<uniform, -1.0, 0.5>} : tensor<8xbf16>
   // CHECK: pp.param "n" {init = #pp.init<normal, 0.000000e+00, 2.000000e-02>} : tensor<f32>
   %3 = pp.param "n" {init = #pp.init<normal, 0.0, 0.02>} : tensor<f32>
+  // CHECK: pp.param "t" {init = #pp.init<trunc_normal, 1.000000e+00, 2.000000e-02>} : tensor<f32>
+  %4 = pp.param "t" {init = #pp.init<trunc_normal, 1, 0.02>} : tensor<f32>
+  // CHECK: pp.param "xu" {init = #pp.init<xavier_uniform, 1.000000e+00>} : tensor<4x8xf32>
+  %5 = pp.param "xu" {init = #pp.init<xavier_uniform, 1.0>} : tensor<4x8xf32>
+  // CHECK: pp.param "xn" {init = #pp.init<xavier_normal, 5.000000e-01>} : tensor<3x4x8xf32>
+  %6 = pp.param "xn" {init = #pp.init<xavier_normal, 0.5>} : tensor<3x4x8xf32>
+  // CHECK: pp.param "ku" {init = #pp.init<kaiming_uniform, 1.000000e+00, 8.000000e+00>} : tensor<4x8xf32>
+  %7 = pp.param "ku" {init = #pp.init<kaiming_uniform, 1.0, 8>} : tensor<4x8xf32>
+  // CHECK: pp.param "kn" {init = #pp.init<kaiming_normal, 1.414{{[0-9e+]+}}, 3.000000e+00>} : tensor<f32>
+  %8 = pp.param "kn" {init = #pp.init<kaiming_normal, 1.414, 3.0>} : tensor<f32>
   return
 }
 

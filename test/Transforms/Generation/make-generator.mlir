@@ -14,7 +14,7 @@
 // CHECK: %[[P:.*]] = pp.embedding %[[WPE]], %arg1 : tensor<8x4xf32>, tensor<1xi64>
 // CHECK: %[[X:.*]] = pp.add %[[E]], %[[P]] : tensor<1x1x4xf32>, tensor<1x4xf32>
 // CHECK: %[[Q:.*]] = pp.transpose %{{.*}} [0, 2, 1, 3] : tensor<1x1x2x2xf32>
-// CHECK: %[[A:.*]], %[[K:.*]], %[[V:.*]] = pp.attention_step %[[Q]], %[[Q]], %[[Q]] cache %arg2, %arg3 at %arg1 {scale = 5.000000e-01 : f64} : tensor<1x2x1x2xf32>, tensor<1x2x1x2xf32>, tensor<1x2x8x2xf32>, tensor<1x2x8x2xf32>, tensor<1xi64>
+// CHECK: %[[A:.*]], %[[K:.*]], %[[V:.*]] = pp.attention_step %[[Q]], %[[Q]], %[[Q]] cache %arg2, %arg3 at %arg1 {scale = 5.000000e-01 : f64} : tensor<1x2x1x2xf32>, tensor<1x2x1x2xf32>, tensor<1x2x1x2xf32>, tensor<1x2x8x2xf32>, tensor<1x2x8x2xf32>, tensor<1xi64>
 // CHECK: %[[Z:.*]] = pp.matmul %{{.*}}, %[[WTE]] {transpose_rhs} : tensor<1x1x4xf32>, tensor<16x4xf32>
 // CHECK: %[[S:.*]] = pp.reshape %[[Z]] : tensor<1x1x16xf32> to tensor<16xf32>
 // CHECK-NOT: loss

@@ -136,3 +136,48 @@ func.func @mse(%x: tensor<8x4xbf16>, %y: tensor<8x4xbf16>) -> tensor<f32> {
   %0 = pp.mse %x, %y : tensor<8x4xbf16>, tensor<8x4xbf16>
   return %0 : tensor<f32>
 }
+
+// Halves are pairs of neighbours along a dimension of their own; positions are counted.
+// CHECK-LABEL: @rotary(
+// CHECK-SAME: %[[X:.*]]: tensor
+// CHECK-DAG: %[[PAIRS:.*]] = pp.reshape %[[X]] : tensor<2x3x4xf32> to tensor<2x3x2x2xf32>
+// CHECK-DAG: %[[FREQUENCIES:.*]] = pp.constant dense<[1.000000e+00, 5.000000e-01]> : tensor<2xf32>
+// CHECK-DAG: %[[POSITIONS:.*]] = pp.iota {dim = 0 : i64} -> tensor<3x1x1xf32>
+// CHECK: %[[ANGLES:.*]] = pp.mul %[[POSITIONS]], %[[FREQUENCIES]]
+// CHECK: %[[COS:.*]] = pp.cos %[[ANGLES]]
+// CHECK: %[[SIN:.*]] = pp.sin %[[ANGLES]]
+// CHECK: %[[Y:.*]] = pp.rotate %[[PAIRS]], %[[COS]], %[[SIN]] {dim = 2 : i64} : tensor<2x3x2x2xf32>, tensor<3x1x2xf32>
+// CHECK: pp.reshape %[[Y]] : tensor<2x3x2x2xf32> to tensor<2x3x4xf32>
+func.func @rotary(%x: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
+  %0 = pp.rotary %x {base = 4.0 : f64} : tensor<2x3x4xf32>
+  return %0 : tensor<2x3x4xf32>
+}
+
+// A part of the row, of bf16, at positions of each row of the batch.
+// CHECK-LABEL: @rotary_part(
+// CHECK-SAME: %[[X:.*]]: tensor<2x7x3x6xbf16>, %[[P:.*]]: tensor
+// CHECK-DAG: %[[REST:.*]] = pp.slice %[[X]] [0, 0, 0, 4]
+// CHECK-DAG: %[[PART:.*]] = pp.slice %[[X]] [0, 0, 0, 0]
+// CHECK-DAG: pp.constant dense<[1.000000e+00, 1.000000e+00, 5.000000e-01, 5.000000e-01]> : tensor<4xf32>
+// CHECK-DAG: %[[FLOATS:.*]] = pp.cast %[[P]] : tensor<2x3xi32> to tensor<2x3xf32>
+// CHECK-DAG: pp.reshape %[[FLOATS]] : tensor<2x3xf32> to tensor<2x1x3x1xf32>
+// CHECK: %[[Y:.*]] = pp.rotate %[[PART]], %{{.*}}, %{{.*}} {dim = 3 : i64} : tensor<2x7x3x4xbf16>, tensor<2x1x3x4xf32>
+// CHECK: pp.concat %[[Y]], %[[REST]] {dim = 3 : i64}
+func.func @rotary_part(%x: tensor<2x7x3x6xbf16>, %p: tensor<2x3xi32>) -> tensor<2x7x3x6xbf16> {
+  %0 = pp.rotary %x at %p {base = 4.0 : f64, interleaved, width = 4 : i64} : tensor<2x7x3x6xbf16>, tensor<2x3xi32>
+  return %0 : tensor<2x7x3x6xbf16>
+}
+
+// The exponential is not of large numbers: its gradient would be infinite.
+// CHECK-LABEL: @elu(
+// CHECK-SAME: %[[X:.*]]: tensor
+// CHECK: %[[ZERO:.*]] = pp.constant dense<0.000000e+00> : tensor<f32>
+// CHECK: %[[POSITIVE:.*]] = pp.compare gt %[[X]], %[[ZERO]]
+// CHECK: %[[BELOW:.*]] = pp.select %[[POSITIVE]], %[[ZERO]], %[[X]]
+// CHECK: %[[TAIL:.*]] = pp.expm1 %[[BELOW]]
+// CHECK: %[[SCALED:.*]] = pp.mul %[[TAIL]]
+// CHECK: pp.select %[[POSITIVE]], %[[X]], %[[SCALED]]
+func.func @elu(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = pp.elu %x {alpha = 0.5 : f64} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -52,6 +52,16 @@ func.func @main(%x: tensor<4x2xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // -----
 
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<4xf32> {
+  // expected-error @+1 {{'pp.repeat' op is to be written out before calls are inlined; run pp-unroll-repeats first}}
+  %0 = pp.repeat 2 iter (%h = %x) -> (tensor<4xf32>) {
+    pp.yield %h : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
 func.func @loop(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{calls @loop from within itself; a model's functions can't be recursive}}
   %0 = call @loop(%x) : (tensor<4xf32>) -> tensor<4xf32>

@@ -15,6 +15,17 @@ func.func @main(%x: tensor<4x8xf32> {pp.input = "x"}, %y: tensor<4x8xf32> {pp.in
 
 // -----
 
+func.func @main(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
+  // expected-error @below {{'pp.repeat' op is to be written out before a model is checked; run pp-unroll-repeats first}}
+  %0 = pp.repeat 2 iter (%h = %x) -> (tensor<4x8xf32>) {
+    pp.yield %h : tensor<4x8xf32>
+  }
+  %1 = pp.reduce sum %0 [0, 1] : tensor<4x8xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
 // Marks hold ops, calls and parameters, in any function.
 func.func private @layer(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
   %0 = pp.on 1 -> tensor<4x8xf32> {

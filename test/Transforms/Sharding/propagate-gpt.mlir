@@ -2,7 +2,7 @@
 // RUN: ppopt model gpt --layers 1 --width 12 --heads 6 --vocab 24 --seq 4 --batch 24 | sed -E 's/("wte" \{)/\1shard = #pp.sharding<[{tp}, {}]>, /' > %t
 
 // DEFINE: %{mesh} = dp=2,tp=2 microbatches=2
-// DEFINE: %{opt} = ppopt opt %t --pp-insert-plan="mesh=%{mesh}" --pp-inline-calls --pp-decompose-model --pp-place-ops --pp-autodiff --canonicalize --cse --pp-decompose-sharded --pp-propagate-shardings --pp-verify-shardings --pp-insert-reshards --pp-verify-shardings=resharded=true
+// DEFINE: %{opt} = ppopt opt %t --pp-insert-plan="mesh=%{mesh}" --pp-unroll-repeats --pp-inline-calls --pp-decompose-model --pp-place-ops --pp-autodiff --canonicalize --cse --pp-decompose-sharded --pp-propagate-shardings --pp-verify-shardings --pp-insert-reshards --pp-verify-shardings=resharded=true
 // Reshards of 0 bytes are local. Every other reshard and every gradient is listed below.
 // DEFINE: %{check} = grep -v "bytes = 0" | FileCheck %s --implicit-check-not=pp.reshard --implicit-check-not=pp.add_grad
 // RUN: %{opt} | %{check} -DROWS="dp, mb"

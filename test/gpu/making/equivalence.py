@@ -7,6 +7,8 @@ import numpy as np
 
 from check_cuda import CudaPrograms
 from check_fake import losses_of
+from making.attention import CASES as ATTENTION
+from making.attention import add_attention
 from making.compiler import compile_cuda, cuda_flags, make_gpt
 from making.folder import in_parallel
 from plans import RUNS, STEPS, Plan
@@ -97,4 +99,5 @@ def add_equivalence(folder, ppopt, directory, text):
     cases = [case for number, case in enumerate(CASES) if not folder.tiny or number in TINY]
     makers = [functools.partial(add_case, folder, programs, cpu, directory, *case) for case in cases]
     makers += [functools.partial(add_type, folder, ppopt, directory, name, text) for name in TYPES]
+    makers += [functools.partial(add_attention, folder, ppopt, directory, *case) for case in (ATTENTION[1:2] if folder.tiny else ATTENTION)]
     folder.manifest["equivalence"] = in_parallel(lambda make: make(), makers)

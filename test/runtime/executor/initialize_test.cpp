@@ -91,6 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Case(InitialValues::normal, ElementType::f32),
                     Case(InitialValues::normal, ElementType::f64),
                     Case(InitialValues::normal, ElementType::bf16),
+                    Case(InitialValues::trunc_normal, ElementType::f64),
                     Case(InitialValues::uniform, ElementType::f32),
                     Case(InitialValues::uniform, ElementType::f64),
                     Case(InitialValues::uniform, ElementType::bf16),

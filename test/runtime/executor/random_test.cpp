@@ -96,6 +96,63 @@ TEST(Initialize, Normal) {
   EXPECT_NEAR(neighbours, 0, 4 * sigma);
 }
 
+Initializer truncated(double mean, double std) {
+  Initializer init = normal(mean, std);
+  init.kind = InitialValues::trunc_normal;
+  return init;
+}
+
+TEST(Initialize, TruncatedNormal) {
+  constexpr int count = 400000;
+  std::vector<float> values = draw(truncated(0.5, 3), "w", 1, count);
+  double mean = 0, square = 0, below = 0, neighbours = 0;
+  for (int i = 0; i < count; ++i) {
+    double z = (values[i] - 0.5) / 3;
+    ASSERT_LE(std::fabs(z), 2 + 1e-6);
+    mean += z / count;
+    square += z * z / count;
+    below += (z < -1.5) / double(count);
+    if (i)
+      neighbours += z * (values[i - 1] - 0.5) / 3 / count;
+  }
+  // The density at 2, and the share within 2.
+  double density = std::exp(-2.0) / std::sqrt(2 * std::acos(-1.0));
+  double share = std::erf(std::sqrt(2.0));
+  double variance = 1 - 4 * density / share;
+  double tail =
+      (std::erf(std::sqrt(2.0)) - std::erf(1.5 / std::sqrt(2.0))) / 2 / share;
+  EXPECT_NEAR(mean, 0, 4 * std::sqrt(variance / count));
+  EXPECT_NEAR(square, variance, 4 * std::sqrt(2.0 / count));
+  EXPECT_NEAR(below, tail, 4 * std::sqrt(tail / count));
+  EXPECT_NEAR(neighbours, 0, 4 * variance / std::sqrt(count));
+}
+
+// A value that is not within two is drawn a step earlier; all others are those
+// of the normal distribution.
+TEST(Initialize, TruncatedNormalsAsDocumented) {
+  constexpr int count = 4096;
+  std::vector<float> plain = draw(normal(0, 1), "w", 9, count);
+  std::vector<float> cut = draw(truncated(0, 1), "w", 9, count);
+  int again = 0, twice = 0;
+  for (int i = 0; i < count; ++i) {
+    uint64_t step = initialStep;
+    double z = plain[i];
+    while (std::fabs(z) > 2) {
+      --step;
+      PhiloxBlock x = randomBlock(9, streamOf("w"), i / 4, step);
+      int first = i % 4 & 2;
+      double r = std::sqrt(-2 * std::log((x[first] + 1.0) / 4294967296.0));
+      double angle = 2 * std::acos(-1.0) * x[first + 1] / 4294967296.0;
+      z = r * (i % 2 ? std::sin(angle) : std::cos(angle));
+    }
+    EXPECT_FLOAT_EQ(cut[i], z) << i;
+    again += step != initialStep;
+    twice += step < initialStep - 1;
+  }
+  EXPECT_GT(again, count / 40);
+  EXPECT_GT(twice, 0);
+}
+
 TEST(Initialize, Uniform) {
   Initializer init{InitialValues::uniform};
   init.low = -1, init.high = 3;

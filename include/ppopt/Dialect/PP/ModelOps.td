@@ -596,8 +596,8 @@ def PP_ReduceOp : PP_ModelOp<"reduce", [PP_Infer, PP_LinearSpace, PP_Adjoint, PP
     %m = pp.reduce mean %x [0, 1] {keep_dims} : tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins PP_ReduceKindAttr:$kind, PP_NumberTensor:$x, DenseI64ArrayAttr:$dims, UnitAttr:$keep_dims);
-  let results = (outs PP_NumberTensor:$result);
+  let arguments = (ins PP_ReduceKindAttr:$kind, PP_Tensor:$x, DenseI64ArrayAttr:$dims, UnitAttr:$keep_dims);
+  let results = (outs PP_Tensor:$result);
   let assemblyFormat = "$kind $x $dims attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
@@ -643,7 +643,7 @@ def PP_RotaryOp : PP_ModelOp<"rotary", [PP_Space, PP_Decompose, AllTypesMatch<["
     ```mlir
     %y = pp.rotary %x : tensor<2x4x6x8xf32>
     %z = pp.rotary %x {interleaved, base = 5.0e+5 : f64, width = 4 : i64} : tensor<2x4x6x8xf32>
-    %p = pp.rotary %x at %positions : tensor<2x6xi32> : tensor<2x4x6x8xf32>
+    %p = pp.rotary %x at %positions : tensor<2x4x6x8xf32>, tensor<2x6xi32>
     %s = pp.rotary %x scaled llama3 {factor = 8.0 : f64, low_freq_factor = 1.0 : f64, high_freq_factor = 4.0 : f64, original_length = 8192 : i64} : tensor<2x4x6x8xf32>
     ```
   }];
@@ -651,7 +651,7 @@ def PP_RotaryOp : PP_ModelOp<"rotary", [PP_Space, PP_Decompose, AllTypesMatch<["
                        OptionalAttr<PP_I64Attr>:$width, OptionalAttr<PP_RotaryScalingAttr>:$scaling, OptionalAttr<PP_RealAttr>:$factor,
                        OptionalAttr<PP_RealAttr>:$low_freq_factor, OptionalAttr<PP_RealAttr>:$high_freq_factor, OptionalAttr<PP_I64Attr>:$original_length);
   let results = (outs PP_FloatTensor:$result);
-  let assemblyFormat = "$x (`at` $positions^ `:` type($positions))? (`scaled` $scaling^)? attr-dict `:` type($x)";
+  let assemblyFormat = "$x (`at` $positions^)? (`scaled` $scaling^)? attr-dict `:` type($x) (`,` type($positions)^)?";
   let hasVerifier = 1;
 }
 

@@ -59,6 +59,9 @@ ALLOWED = {
     "EmbeddingOp": {"MakeGenerator": MAKES},
     # The code of their forms.
     "EmbeddingGradOp": {file: FORM for file in ("EmitColumns", "ScatterThread", "TableRows")},
+    "ScatterAddOp": {file: FORM for file in ("EmitColumns", "EmitScatter", "LineTiles", "LineThreads", "LinesAlongDim")},
+    "OrderOp": {file: FORM for file in ("EmitOrder", "OrderRow")},
+    "CumsumOp": {file: FORM for file in ("EmitScan", "LineThreads", "RunningSum")},
     "AttentionOp": {file: FORM for file in ("EmitAttention", "EmitAttentionForward", "EmitWarpAttention", "WarpAttention", "AttentionTile")},
     "AttentionStepOp": {"EmitAttentionStep": FORM},
     "AttentionGradOp": {file: FORM for file in ("EmitAttentionBackward", "EmitAttentionGrad", "EmitWarpAttentionGrad", "WarpAttention")},
@@ -68,7 +71,7 @@ ALLOWED = {
     "SliceOp": {"BlockRows": MAKES, "OptimizerStep": MAKES, "ReductionForms": MAKES, "ShardedTasks": MAKES, "ShardChecker": "a part of a bucket is a slice of it"},
     "PadOp": {"CombinePads": PARTS},
     "ConcatOp": {"BlockRows": MAKES, "MakeGenerator": MAKES, "Codegen": "its operands are computed in their place in its buffer"},
-    "BroadcastOp": {"KernelOutliner": "left out of names"},
+    "BroadcastOp": {"KernelOutliner": "left out of names", "LinesAlongDim": "repeats one id for a row"},
     # A mark, which computes nothing and does not reach tasks.
     "CheckpointOp": {"Cost": FREE, "InlineCalls": MAKES, "InsertPlan": "folds it where the plan takes no notice of it",
                      "PlaceByCost": "what is kept", "SplitTasks": "consumes it", "ReadThroughViews": "reads through it",
@@ -78,7 +81,7 @@ ALLOWED = {
 
 def model_ops(root):
     ops = []
-    for name in ("ModelOps.td", "CompositeOps.td"):
+    for name in ("ModelOps.td", "CompositeOps.td", "AttentionOps.td", "IndexOps.td"):
         with open(os.path.join(root, "include/ppopt/Dialect/PP", name)) as file:
             ops += re.findall(r"^def PP_(\w+Op)\b", file.read(), re.MULTILINE)
     return ops
