@@ -128,8 +128,9 @@ def cyclic_groups(text):
 def local_positions(text):
     """The second half of a row begins at position 0, as if it were another tile's."""
     positions = "    %local = pp.constant dense<[0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]> : tensor<12xi32>\n"
-    return (text.replace("    %q_s = ", positions + "    %q_s = ").replace("pp.rotary %q_h ", "pp.rotary %q_h at %local : tensor<12xi32> ")
-            .replace("pp.rotary %k_h ", "pp.rotary %k_h at %local : tensor<12xi32> "))
+    return (text.replace("    %q_s = ", positions + "    %q_s = ").replace("pp.rotary %q_h ", "pp.rotary %q_h at %local ")
+            .replace("pp.rotary %k_h ", "pp.rotary %k_h at %local ")
+            .replace(": i64} : !q_heads\n", ": i64} : !q_heads, tensor<12xi32>\n").replace(": i64} : !k_heads\n", ": i64} : !k_heads, tensor<12xi32>\n"))
 
 
 def no_segments(text):

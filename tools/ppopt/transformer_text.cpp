@@ -258,7 +258,7 @@ private:
 
   std::string rotate(StringRef value, StringRef heads) {
     const RotaryScaling &scaling = model.scaling;
-    std::string at = model.packed ? " at %positions : " + ids() + " " : " ";
+    std::string at = model.packed ? " at %positions " : " ";
     std::string numbers = "{base = " + literal(model.rotaryBase) + " : f64";
     if (scaling.kind != RotaryScaling::none)
       numbers += ", factor = " + literal(scaling.factor) + " : f64";
@@ -270,7 +270,7 @@ private:
           std::to_string(scaling.originalLength) + " : i64";
     constexpr StringRef words[] = {"", "scaled linear ", "scaled llama3 "};
     line(value + "_r = pp.rotary " + value + at + words[scaling.kind] +
-         numbers + "} : " + heads);
+         numbers + "} : " + heads + (model.packed ? ", " + ids() : ""));
     return (value + "_r").str();
   }
 
