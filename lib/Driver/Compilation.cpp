@@ -95,16 +95,20 @@ static StringAttr getOtherFile(Location loc) {
                                                        : StringAttr();
 }
 
-/// Adds notes with the iterations of repeats that an op comes from, the
-/// innermost first (UnrollRepeats.cpp).
+/// Adds notes with the iterations of repeats that an error's ops come from
+/// (UnrollRepeats.cpp).
 static void nameIterations(Diagnostic &found) {
-  found.getLocation()->walk([&](Location loc) {
-    if (auto copy = dyn_cast<FusedLocWith<StringAttr>>(loc))
-      found.attachNote(copy.getLocations().back())
-          << "in iteration " << copy.getMetadata().getValue()
-          << " of this repeat";
-    return WalkResult::advance();
-  });
+  SmallVector<Location> about = {found.getLocation()};
+  for (const Diagnostic &note : found.getNotes())
+    about.push_back(note.getLocation());
+  for (Location loc : about)
+    loc->walk([&](Location inner) {
+      if (auto copy = dyn_cast<FusedLocWith<StringAttr>>(inner))
+        found.attachNote(copy.getLocations().back())
+            << "in iteration " << copy.getMetadata().getValue()
+            << " of this repeat";
+      return WalkResult::advance();
+    });
 }
 
 /// A program that is compiled beside the one that trains: it has diagnostics of

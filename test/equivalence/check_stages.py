@@ -127,7 +127,7 @@ def check_mutations(programs):
     missing -= {row[0] for row in [*check_zero.MUTATED, *check_zero.POISONED]} | set(check_zero.ENDED)
     missing -= {"outputs-exchanged", "rows-rotated", "output-not-gathered"}  # check_predictions.py
     # which check_generation.py, faults/check_held_updates.py and check_zero.py have.
-    missing -= {"position-off-by-one", "update-ignores-hold", "gather-not-on-place"}
+    missing -= {"position-off-by-one", "tile-at-zero", "update-ignores-hold", "gather-not-on-place"}
     assert not missing, missing
 
 

@@ -26,6 +26,7 @@ ArrayRef<Mutation> pp::getMutations() {
       {"partial-gradient-scaled", Phase::Partitioned,
        createPartialGradientScaled},
       {"norm-counts-copies", Phase::Partitioned, createNormCountsCopies},
+      {"tile-at-zero", Phase::Partitioned, createTileAtZero},
       {"look-up-at-zero", Phase::Partitioned, createLookUpAtZero},
       {"look-up-not-masked", Phase::Partitioned, createLookUpNotMasked},
       {"scatter-at-zero", Phase::Partitioned, createScatterAtZero},

@@ -82,7 +82,8 @@ def ContiguousParts : Pass<"mutate-contiguous-parts", "::mlir::ModuleOp"> {
 
 def TileAtZero : Pass<"mutate-tile-at-zero", "::mlir::ModuleOp"> {
   let summary = "Each tile is taken for the first one";
-  let description = "The first op with a `tile` reads the last coordinate of the random key, which is 0 on meshes of fewer axes, for all of its axes.";
+  let description = "The first op with a `tile` reads the last coordinate of the random key, which is 0 on meshes of fewer axes, for all of its axes. Without such an op, so does each part of a "
+                    "rank of what follows from indices alone.";
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,6 +2,9 @@
 
 #include "Mutations.h"
 
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/RandomKey.h"
+
 namespace mlir::pp {
 #define GEN_PASS_DEF_TILEATZERO
 #include "Passes.h.inc"
@@ -10,6 +13,12 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 
+/// Returns whether a value follows from constants and indices alone.
+static bool isFromNothing(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && llvm::all_of(op->getOperands(), isFromNothing);
+}
+
 namespace {
 
 struct TileAtZero : pp::impl::TileAtZeroBase<TileAtZero> {
@@ -17,9 +26,17 @@ struct TileAtZero : pp::impl::TileAtZeroBase<TileAtZero> {
     auto op = findFirst<Operation *>(getOperation(), [](Operation *op) {
       return op->hasAttrOfType<TileAttr>("tile");
     });
-    if (failed(requireChange(op != nullptr, getOperation(), "tile")))
-      return signalPassFailure();
-    takeFirstTile(op);
+    if (op)
+      return takeFirstTile(op);
+    bool isChanged = false;
+    getOperation().walk([&](OwnPartOp part) {
+      if (!isFromNothing(part.getX()))
+        return;
+      part.setAt(indexOf(KeyElement::Rows) - 1);
+      isChanged = true;
+    });
+    if (failed(requireChange(isChanged, getOperation(), "tile")))
+      signalPassFailure();
   }
 };
 

@@ -85,13 +85,15 @@ def check(ppopt, directory, draw, element, shape, flags=(), step=0):
     pathlib.Path(stem + ".mlir").write_text(model(text, element, shape, bool(flags)))
     executable = compile_model(ppopt, stem + ".mlir", stem, ["--optimizer", "sgd", "--threads", "1", *flags], optimized=True)
     zeros = np.zeros(shape, np.float64 if element == "f64" else np.float32)
-    result = run(executable, ["--lr", "1", "--seed", str(SEED)], inputs={"x": zeros}, steps=step + 1, dump_gradients=step == 0)
+    ones = np.ones(shape[1:] if flags else shape, zeros.dtype)
+    result = run(executable, ["--lr", "1", "--momentum", "0", "--seed", str(SEED)], init={"w": ones}, inputs={"x": zeros}, steps=step + 1, dump_gradients=step == 0)
     stream = extend(extend(0xCBF29CE484222325, "drawn"), "/#1")
     drawn = [numbers(distribution, first, second, element, stream, s, shape) for s in range(step + 1)]
     if flags:
         drawn = [each.sum(0) for each in drawn]
-    # Of several steps the updates are summed, at a learning rate of 1.
-    got = result.gradients["w"] if step == 0 else -result.parameters["w"]
+    # The forward and the backward draw the same. Of several steps the updates are summed, at a learning rate of 1.
+    expect_close("sum", result.losses[0], drawn[0].sum(), TOLERANCE[element], least_scale=np.prod(shape))
+    got = result.gradients["w"] if step == 0 else 1 - result.parameters["w"]
     expect_close("numbers", got, sum(drawn), TOLERANCE[element] * (step + 1), least_scale=1)
 
 

@@ -136,8 +136,6 @@ static LogicalResult verifyNames(RepeatOp repeat, ParamOp param) {
 
 LogicalResult RepeatOp::verifyRegions() {
   Block &block = getBody().front();
-  if (block.empty() || !isa<YieldOp>(block.back()))
-    return emitOpError("has a body without pp.yield at its end");
   if (block.getArgumentTypes() != getInits().getTypes() ||
       getInits().getTypes() != getResultTypes())
     return emitOpError("has initial values of (")

@@ -97,7 +97,8 @@ func.func @ntk(%x: tensor<5x2xf32>) {
 // -----
 
 func.func @unknown(%x: tensor<5x8xf32>) {
-  // expected-error @below {{'yarn'}}
+  // expected-error @below {{'yarn' is none of linear, ntk, llama3}}
+  // expected-error @below {{failed to parse PP_RotaryScalingAttr}}
   %0 = pp.rotary %x scaled yarn {factor = 2.0 : f64} : tensor<5x8xf32>
   return
 }

@@ -49,7 +49,7 @@ func.func @slope(%x: tensor<4xf32>) {
 // -----
 
 func.func @alpha(%x: tensor<4xf32>) {
-  // expected-error @below {{'pp.elu' op alpha is NAN, but must be finite}}
+  // expected-error @below {{'pp.elu' op alpha is nan, but must be finite}}
   %0 = pp.elu %x {alpha = 0x7FF8000000000000 : f64} : tensor<4xf32>
   return
 }

@@ -58,16 +58,6 @@ func.func @yield(%x: tensor<4xf32>) {
 
 // -----
 
-func.func @no_yield() {
-  // expected-error @below {{has a body without pp.yield at its end}}
-  pp.repeat 2 {
-    %0 = pp.constant dense<1.0> : tensor<f32>
-  }
-  return
-}
-
-// -----
-
 func.func @arguments(%x: tensor<4xf32>) {
   // expected-error @below {{has initial values of ('tensor<4xf32>'), arguments of ('tensor<3xf32>') and results of ('tensor<4xf32>'), which must be the same}}
   %0 = "pp.repeat"(%x) <{count = 2 : i64}> ({
@@ -108,8 +98,8 @@ func.func @one_name_in_the_outer() {
 
 func.func @unknown_index() {
   pp.repeat 1 {
-    // expected-error @below {{has {layer} in its name '{{}h.{layer}', which is the index of no pp.repeat around it}}
-    %w = pp.param "{}h.{layer}" {init = #pp.init<zeros>} : tensor<4xf32>
+    // expected-error @below {{has {layer} in its name 'h.{layer}', which is the index of no pp.repeat around it}}
+    %w = pp.param "h.{layer}" {init = #pp.init<zeros>} : tensor<4xf32>
     pp.yield
   }
   return

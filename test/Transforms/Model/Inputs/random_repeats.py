@@ -113,7 +113,8 @@ def main(ppopt, count):
     short, long = [], []
     for seed in range(int(count)):
         writer = Writer(seed)
-        body, inner = writer.draw(0, []), no_leaves(writer.draw(1, []))
+        # The function is called at least once.
+        body, inner = writer.draw(0, []) + [("call",)], no_leaves(writer.draw(1, []))
         short.append(writer.model(body, inner, False))
         long.append(writer.model(body, inner, True))
     repeats = sum("pp.repeat" in text for text in short)
