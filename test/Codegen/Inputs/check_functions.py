@@ -25,7 +25,6 @@ FUNCTIONS = {
     **{f"pow {{exponent = {e} : f64}}": (lambda x, e=e: np.power(x, WIDE(e)), 2) for e in (2.0, 3.0, -1.0, -2.0, 0.25, -3.0, 7.0)},
     "leaky_relu": (lambda x: np.where(x > 0, x, WIDE(0.01) * x), 1), "hardsigmoid": (lambda x: np.clip(x + 3, 0, 6) / 6, 2),
     "elu {alpha = 0.7 : f64}": (lambda x: np.where(x > 0, x, WIDE(0.7) * np.expm1(np.minimum(x, 0))), 6),
-    "mish": (lambda x: x * np.tanh(np.logaddexp(0, x)), 12),
     "pow {exponent = 0.5 : f64}": (np.sqrt, 1), "pow {exponent = -0.5 : f64}": (lambda x: 1 / np.sqrt(x), 2),
     "power": (np.power, 1)}
 
