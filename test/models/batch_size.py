@@ -72,7 +72,12 @@ def loops_of(node, shapes):
     if op == "conv1d":
         return [[0, 1, None], [None] * 3], [0, 1, None]
     if op in ("attention", "attention_lse"):
-        return [[0, 1, 2, None], [0, 1, None, None], [0, 1, None, None]], [0, 1, 2, None][:len(result)]
+        # Query heads may share those of keys.
+        head = 1 if shapes[1][1] == shapes[0][1] else None
+        changes = {"slopes": [1], "segments": [0, None]}
+        more = [changes.get(name) or [i if i < 3 and n != 1 else None for i, n in enumerate(shape)]
+                for name, shape in zip(node.get("with", ()), shapes[3:])]
+        return [[0, 1, 2, None], [0, head, None, None], [0, head, None, None], *more], [0, 1, 2, None][:len(result)]
     if op == "count":
         return [own], []
     if op in ("constant", "iota", "causal_mask"):

@@ -333,7 +333,8 @@ class Builder:
             raise Rejected("shapes")
         return self.result("conv1d", [x, weight], x.dtype, (*x.shape[:2], weight.shape[2]), (x.state, x.dim, x.unit, ()), left=left)
 
-    def attention(self, q, k, v, causal, scale, is_lse=False):
+    def attention(self, q, k, v, causal, scale, is_lse=False, window=None, cap=None, **changes):
+        """`changes`: bias, mask, slopes and segments, of which segments alone may have rows."""
         for o in (q, k, v):
             if o.rank != 4 or o.state == SUM or o.state == ROWS and o.dim > 1:
                 raise Rejected("mixes rows")
@@ -342,8 +343,16 @@ class Builder:
         if is_lse:
             return self.result("attention_lse", [q, k, v], statistics(q.dtype), q.shape[:3],
                                (q.state, q.dim, q.unit, ()), causal=causal, scale=scale)
-        return self.result("attention", [q, k, v], q.dtype, (*q.shape[:3], v.shape[3]), (q.state, q.dim, q.unit, ()),
-                           causal=causal, scale=scale)
+        changes = {n: changes[n] for n in ("bias", "mask", "slopes", "segments") if changes.get(n) is not None}
+        for name, o in changes.items():
+            same = o.state == q.state and (o.dim, o.unit) == (q.dim, q.unit) and o.dim == 0 if o.state == ROWS else o.state == WHOLE
+            if not same or name == "segments" and o.state != q.state:
+                raise Rejected("states differ")
+        more = {"with": list(changes)} if changes else {}
+        more |= {"window": window} if window else {}
+        more |= {"cap": cap} if cap else {}
+        return self.result("attention", [q, k, v, *changes.values()], q.dtype, (*q.shape[:3], v.shape[3]),
+                           (q.state, q.dim, q.unit, ()), causal=causal, scale=scale, **more)
 
     def losses(self, op, logits, targets, ignore, **attributes):
         if logits.rank < 1 or logits.shape[:-1] != targets.shape or SUM in (logits.state, targets.state):

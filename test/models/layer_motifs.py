@@ -26,16 +26,17 @@ class LayerMotifs(Choices):
         b = self.b
         x = self.value(lambda v: v.rank == 3 and v.state != SUM and (v.state == WHOLE or v.dim == 0) and v.unit == 1)
         heads, width = int(self.pick([1, 1, 2, 3])), int(self.pick([1, 2, 3, 4, 8]))
-        parts = []
-        for _ in range(3):
-            h = b.matmul(x, self.param_for((x.shape[2], heads * width)))
-            parts.append(b.transpose(b.reshape(h, (*x.shape[:2], heads, width)), [0, 2, 1, 3]))
+        parts, key_heads = [], heads if heads == 1 or self.chance(0.7) else 1
+        for count in (heads, key_heads, key_heads):
+            h = b.matmul(x, self.param_for((x.shape[2], count * width)))
+            parts.append(b.transpose(b.reshape(h, (*x.shape[:2], count, width)), [0, 2, 1, 3]))
         if self.chance(0.4) and width % 2 == 0 and x.shape[1] <= 64:
             parts[:2] = [b.result("rope", [p], p.dtype, p.shape, (p.state, p.dim, p.unit, ()), base=10.0) for p in parts[:2]]
         causal, scale = self.chance(0.5), self.pick([None, None, 0.5, 1.0])
-        if self.chance(0.5):
-            out = b.attention(*parts, causal, scale)
-            if self.chance(0.2):
+        if key_heads != heads or self.chance(0.5):
+            changes = self.changed_scores(x, heads) if self.chance(0.6) else {}
+            out = b.attention(*parts, causal, scale, **changes)
+            if not changes and key_heads == heads and self.chance(0.2):
                 self.keep(b.unary("detach", b.attention(*parts, causal, scale, is_lse=True))) if self.dtype != "bf16" else None
         else:
             out = self.attention_by_hand(parts, causal, scale)
@@ -43,6 +44,31 @@ class LayerMotifs(Choices):
         if heads * width == x.shape[2] and self.chance(0.7):
             out = b.binary("add", x, out)
         return out
+
+    def changed_scores(self, x, heads):
+        """What changes or hides scores, of queries and keys at the positions of x."""
+        b, (batch, length, _), changes = self.b, x.shape, {}
+
+        def broadcast(choices):
+            return tuple(size if self.chance(0.7) else 1 for size in choices)
+
+        def number(shape):
+            value = self.one_param(shape, self.chance(0.3))
+            return value if value.dtype == self.dtype else b.cast(value, self.dtype)
+        if self.chance(0.3):
+            changes["window"] = int(self.pick([1, 2, 3, length]))
+        if self.chance(0.2):
+            changes["cap"] = self.pick([0.5, 2.0, 30.0])
+        if self.chance(0.3):
+            changes["bias"] = number((1, *broadcast((heads, length, length))))
+        if self.chance(0.3):
+            shape = (1, *broadcast((heads, length, length)))
+            changes["mask"] = b.constant("i1", shape, [bool(self.chance(0.7)) for _ in range(math.prod(shape))])
+        if self.chance(0.2):
+            changes["slopes"] = number((heads,))
+        if self.chance(0.3) and x.state == ROWS:
+            changes["segments"] = b.input((length,), "i32", kind="ids", high=int(self.pick([1, 2, 3])))
+        return changes
 
     def attention_by_hand(self, parts, causal, scale):
         b = self.b

@@ -378,13 +378,18 @@ class Printer:
 
     def attention_results(self, node, operands):
         """The key is what an attention reads: out and lse are of one op where both are wanted."""
-        q, k, v = operands
+        q, k, v, *changes = operands
         names = [n for n in ("causal",) if node["causal"]]
+        if node.get("window"):
+            names.append(f"window = {node['window']} : i64")
+        if node.get("cap"):
+            names.append(f"soft_cap = {number_text(node['cap'])} : f64")
         if node["scale"] is not None:
             names.append(f"scale = {number_text(node['scale'])} : f64")
         result = self.fresh()
         attributes = f" {{{', '.join(names)}}}" if names else ""
-        self.lines.append(f"{result}:2 = pp.attention {', '.join(o.ssa for o in operands)}{attributes} : "
+        self.lines.append(f"{result}:2 = pp.attention {', '.join(o.ssa for o in (q, k, v))}"
+                          + "".join(f" {n} {o.ssa}" for n, o in zip(node.get("with", ()), changes)) + f"{attributes} : "
                           + ", ".join(o.type for o in operands))
         return (Value(result + "#0", q.dtype, [*q.shape[:3], v.shape[3]]), Value(result + "#1", statistics(q.dtype), q.shape[:3]))
 

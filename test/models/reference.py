@@ -38,15 +38,33 @@ def rope(x, base):
     return torch.cat([z.real, z.imag], -1)
 
 
-def scores(q, k, causal, scale):
+def scores(q, k, causal, scale, cap=None):
     s = q @ k.transpose(-1, -2) * (scale if scale is not None else q.shape[-1] ** -0.5)
+    if cap is not None:
+        s = cap * torch.tanh(s / cap)
     if causal:
         s = s.masked_fill(~torch.ones(s.shape[-2:], dtype=torch.bool).tril(), float("-inf"))
     return s
 
 
-def attention(q, k, v, causal, scale):
-    return torch.softmax(scores(q, k, causal, scale), -1) @ v
+def attention(q, k, v, causal, scale, window=None, cap=None, bias=None, mask=None, slopes=None, segments=None):
+    group = q.shape[1] // k.shape[1]
+    s = scores(q, k.repeat_interleave(group, 1), causal, scale, cap)
+    position = torch.arange(q.shape[2])
+    distance = position - position[:, None]
+    if slopes is not None:
+        s = s + slopes[:, None, None] * distance
+    if bias is not None:
+        s = s + bias
+    seen = torch.isfinite(s)
+    if window is not None:
+        seen = seen & (distance.abs() < window)
+    if mask is not None:
+        seen = seen & mask
+    if segments is not None:
+        seen = seen & (segments[:, :, None] == segments[:, None, :])[:, None]
+    p = torch.softmax(torch.where(seen, s, -1e30), -1)
+    return torch.where(seen, p, 0.0) @ v.repeat_interleave(group, 1)
 
 
 def attention_lse(q, k, causal, scale):

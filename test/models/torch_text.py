@@ -126,7 +126,9 @@ def expression(node, shapes):
         return f"torch.ones({shape}, dtype=torch.bool).tril()"
     if op == "attention":
         scale = repr(node["scale"]) if node["scale"] is not None else "None"
-        return f"attention({', '.join(operands)}, {node['causal']}, {scale})"
+        more = [f"{n}={o}" for n, o in zip(node.get("with", ()), operands[3:])]
+        more += [f"{n}={node[n]}" for n in ("window", "cap") if node.get(n)]
+        return f"attention({', '.join([*operands[:3], str(node['causal']), scale, *more])})"
     if op == "attention_lse":
         scale = repr(node["scale"]) if node["scale"] is not None else "None"
         return f"attention_lse({', '.join(operands[:2])}, {node['causal']}, {scale})"

@@ -110,12 +110,31 @@ class Layers(Dice):
         b = self.b
         q, k, v = self.split_heads(h)
         if self.chance(0.6):
-            out = b.attention(q, k, v, self.chance(0.5), None)
+            out = b.attention(q, k, v, self.chance(0.5), None, **self.changed_scores())
         else:
             s = b.binary("mul", b.matmul(q, k, tb=True), b.scalar(0.5))
             out = b.matmul(b.along("softmax", s, 3, s.shape, by_hand=self.chance(0.5)), v)
         out = b.reshape(b.transpose(out, [0, 2, 1, 3]), h.shape)
         return self.residual(h, self.dense(out, self.channels))
+
+    def changed_scores(self):
+        """What changes or hides scores, most of it for each head."""
+        b, length = self.b, self.length
+        changes, heads = {}, self.heads if self.chance(0.7) else 1
+        if self.chance(0.3):
+            changes["bias"] = self.weight(1, heads, length, length)
+        if self.chance(0.2):
+            changes["slopes"] = self.bias(self.heads)
+        if self.chance(0.3):
+            size = heads * length * length
+            changes["mask"] = b.constant("i1", (1, heads, length, length), [self.chance(0.7) for _ in range(size)])
+        if self.chance(0.2):
+            changes["window"] = self.pick([1, 2])
+        if self.chance(0.2):
+            changes["cap"] = 2.0
+        if self.chance(0.3):
+            changes["segments"] = b.input((length,), "i32", kind="ids", high=2)
+        return changes
 
     def l_concat(self, h):
         b = self.b

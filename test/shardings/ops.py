@@ -336,24 +336,55 @@ def embedding_grad(op, ids, dy, key=None):
 # --- attention ---------------------------------------------------------------
 
 
-def scores(op, q, k):
-    s = q @ np.swapaxes(k, -1, -2) * op.get("scale", 1 / math.sqrt(q.shape[-1]))
-    return np.where(np.tri(*s.shape[-2:], dtype=bool), s, -np.inf) if op.has("causal") else s
+def each_head(x, q):
+    """Keys or values for each query head."""
+    return x.repeat(q.shape[1] // x.shape[1], 1)
+
+
+def scores(op, q, k, changes):
+    """The scores, -infinity where hidden, and the derivative of the soft cap."""
+    s = q @ np.swapaxes(each_head(k, q), -1, -2) * op.get("scale", 1 / math.sqrt(q.shape[-1]))
+    slope = 1
+    if op.has("soft_cap"):
+        share = np.tanh(s / op["soft_cap"])
+        s, slope = op["soft_cap"] * share, 1 - share * share
+    changes = iter(changes)
+    bias, mask, slopes, segments = (next(changes) if size else None for size in op["operandSegmentSizes"][-4:])
+    distance = np.arange(s.shape[3]) - np.arange(s.shape[2])[:, None] - (s.shape[3] - s.shape[2])
+    if slopes is not None:
+        s = s + slopes[:, None, None] * distance
+    if bias is not None:
+        s = s + bias
+    seen = (distance <= 0) if op.has("causal") else np.ones(s.shape, bool)
+    if op.has("window"):
+        seen = seen & (np.abs(distance) < op["window"])
+    if mask is not None:
+        seen = seen & mask
+    if segments is not None:
+        seen = seen & (segments[:, :, None] == segments[:, None, :])[:, None]
+    return np.where(seen, s, -np.inf), slope
 
 
 @define("attention")
-def attention(op, q, k, v):
-    s = scores(op, q, k)
-    lse = log_sum_exp(s)
-    return [np.exp(s - lse) @ v, lse[..., 0]]
+def attention(op, q, k, v, *changes):
+    s, _ = scores(op, q, k, changes)
+    most = np.maximum(s.max(-1, keepdims=True), np.finfo(s.dtype).min)
+    total = np.exp(s - most).sum(-1, keepdims=True)
+    lse = np.where(total > 0, most + np.log(np.where(total > 0, total, 1)), np.inf)
+    return [np.exp(s - lse) @ each_head(v, q), lse[..., 0]]
 
 
 @define("attention_grad")
-def attention_grad(op, q, k, v, out, lse, dout):
-    p = np.exp(scores(op, q, k) - lse[..., None])
-    dv = np.swapaxes(p, -1, -2) @ dout
-    ds = p * (dout @ np.swapaxes(v, -1, -2) - (dout * out).sum(-1, keepdims=True)) * op.get("scale", 1 / math.sqrt(q.shape[-1]))
-    return [ds @ k, np.swapaxes(ds, -1, -2) @ q, dv]
+def attention_grad(op, q, k, v, out, lse, dout, *changes):
+    s, slope = scores(op, q, k, changes)
+    p = np.exp(s - lse[..., None])
+    dscores = p * (dout @ np.swapaxes(each_head(v, q), -1, -2) - (dout * out).sum(-1, keepdims=True))
+    ds = dscores * slope * op.get("scale", 1 / math.sqrt(q.shape[-1]))
+
+    def of_group(x, like):
+        return x.reshape(*like.shape[:2], -1, *x.shape[2:]).sum(2)
+    gradients = [ds @ each_head(k, q), of_group(np.swapaxes(ds, -1, -2) @ q, k), of_group(np.swapaxes(p, -1, -2) @ dout, v)]
+    return [*gradients, dscores] if len(op.results) == 4 else gradients
 
 
 # --- losses ------------------------------------------------------------------
