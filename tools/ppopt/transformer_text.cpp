@@ -346,8 +346,8 @@ private:
     norm("%m", "%h", "post_attention_layernorm", "%w_m");
     std::string scored = linear("router", "%m", x(), "block_sparse_moe.gate",
                                 "scores", e, "c", c, /*hasBias=*/false);
-    line("%best, %experts = pp.top_k " + scored +
-         " {dim = 2 : i64} : " + scores + " to " + top + ", " + picked);
+    line("%best, %experts = pp.top_k " + scored + " {k = " + Twine(k) +
+         " : i64, dim = 2 : i64} : " + scores + " -> " + top + ", " + picked);
     line("%shares = pp.softmax %best : " + top);
     line("%rows = pp.dispatch %m, %experts : " + x() + ", " + picked + " to " +
          rows);
