@@ -9,12 +9,14 @@
 using namespace mlir;
 using namespace mlir::pp;
 
+StringRef pp::getAverageState() { return ppopt::schema::averageState; }
+
 SmallVector<StringRef> pp::getOptimizerStates(PlanOp plan) {
   SmallVector<StringRef> states{"m", "v"};
   if (plan.getOptimizer() == Optimizer::sgd)
     states = {"momentum"};
   if (plan.getEma())
-    states.push_back(ppopt::schema::averageState);
+    states.push_back(getAverageState());
   return states;
 }
 

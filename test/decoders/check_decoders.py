@@ -52,7 +52,7 @@ class Fixture:
         if self.name == "t5":
             config = json.loads((self.folder / "config.json").read_text())
             rows = buckets(12, config["relative_attention_num_buckets"], config["relative_attention_max_distance"])
-            return (HERE / "t5.mlir").read_text().replace("BUCKETS", str(rows.tolist()))
+            return (HERE / "Inputs" / "t5.mlir").read_text().replace("BUCKETS", str(rows.tolist()))
         return checked([self.ppopt, "model", self.expected["family"], "--config", str(self.folder / "config.json"), *self.expected["flags"]]).stdout
 
     @property

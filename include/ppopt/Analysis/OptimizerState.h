@@ -7,8 +7,11 @@
 
 namespace mlir::pp {
 
+/// Returns the name of the state that has averages of the parameters (--ema).
+StringRef getAverageState();
+
 /// Returns the names of the states of a plan's optimizer, each as large as the
-/// parameters: m and v for adam and adamw, momentum for sgd; averageState.
+/// parameters: m and v for adam and adamw, momentum for sgd; getAverageState.
 SmallVector<StringRef> getOptimizerStates(PlanOp plan);
 
 /// Returns whether tasks of the kind write the parameters of buckets.

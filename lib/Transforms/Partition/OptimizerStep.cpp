@@ -14,7 +14,6 @@
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Partition/TaskBuilder.h"
-#include "schema/optimizer_state.h"
 
 #include <limits>
 
@@ -136,13 +135,13 @@ Value getGradient(StepBuilder &step, Value param, bool isDecoupled) {
 /// torch.lerp does: with the weight 1 it is exactly the parameters. It begins
 /// at zero, and the first update has this weight.
 void buildAverage(StepBuilder &step, Value param) {
-  Value average = step.state(ppopt::schema::averageState);
+  Value average = step.state(getAverageState());
   Value way = step.sub(param, average);
   Value weight = step.wideField("average_weight");
   Value fromAverage = step.add(average, step.mul(step.narrow(weight), way));
   Value fromParam =
       step.sub(param, step.mul(step.narrow(step.oneMinus(weight)), way));
-  step.setState(ppopt::schema::averageState,
+  step.setState(getAverageState(),
                 step.select(step.isLess(weight, 0.5), fromAverage, fromParam));
 }
 
@@ -354,8 +353,7 @@ TaskOp pp::buildAverageTask(PlanOp plan, int64_t place, BucketOp bucket,
                          state);
   };
   RoleAttr params = getRole(RoleKind::ParamRange, ""),
-           averages =
-               getRole(RoleKind::StateRange, ppopt::schema::averageState);
+           averages = getRole(RoleKind::StateRange, getAverageState());
   Value param = task.getArgument(params, type, loc);
   Value average = task.getArgument(averages, type, loc);
   task.addResult(params, average);

@@ -26,6 +26,8 @@ SENT = "ranks may send a narrower type than they keep"
 ALLOWED = {
     # A parameter is not computed: it has an owner, a gradient and a range in a bucket.
     "ParamOp": {folder: "what is trained" for folder in FOLDERS},
+    "RepeatOp": {"UnrollRepeats": "it is the op that is written out", "InlineCalls": "is refused here", "VerifyModel": "is refused here"},
+    "EachOp": {"UnrollRepeats": "it is a constant of an iteration"},
     "DetachOp": {"Autodiff": "autodiff consumes it", "LowerModelReshards": MAKES},
     "ConstantOp": {
         "Autodiff": MAKES,
@@ -35,6 +37,7 @@ ALLOWED = {
         "MakeGenerator": MAKES,
         "OptimizerStep": MAKES,
         "SelectResults": MAKES,
+        "UnrollRepeats": MAKES,
         "TaskBuilder": MAKES,
         "StageTasks": MAKES,
         "Codegen": "has no operands: cloned where it is used",
