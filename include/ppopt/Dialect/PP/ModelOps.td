@@ -665,7 +665,11 @@ def PP_RotateOp : PP_ModelOp<"rotate", [PP_LinearSpace, PP_Element, PP_Adjoint, 
     Example:
 
     ```mlir
-    %y = pp.rotate %x, %cos, %sin {dim = 2 : i64} : tensor<4x6x2x8xf32>, tensor<6x1x8xf32>
+    !x = tensor<4x6x2x8xf32>
+    func.func @turn(%x: !x, %cos: tensor<6x1x8xf32>, %sin: tensor<6x1x8xf32>) -> !x {
+      %y = pp.rotate %x, %cos, %sin {dim = 2 : i64} : !x, tensor<6x1x8xf32>
+      return %y : !x
+    }
     ```
   }];
   let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$cos, PP_FloatTensor:$sin, PP_I64Attr:$dim, UnitAttr:$inverse);

@@ -100,7 +100,7 @@ def plant_value(text, name, attribute, value):
 def main(root, ppopt):
     ops = list(read_ops(root))
     printed, said = run_on_parts(ppopt, [example for _, example, _ in ops], "--mlir-print-op-generic")
-    assert not any(said), "an example of the reference is refused: " + "".join(said)
+    assert not any(said), "an example of the reference is refused: " + "".join(f"{op[0]}: {text}" for op, text in zip(ops, said) if text)
     modules = printed.split("// -----")
     assert len(modules) == len(ops), f"{len(modules)} modules are printed for {len(ops)} examples"
 
