@@ -21,6 +21,8 @@ static Fill getFill(const Operand &operand) {
     return Fill::randomKey;
   if (operand.positions)
     return Fill::positions;
+  if (operand.tokens)
+    return Fill::documents;
   return operand.indices ? Fill::indices : Fill::small;
 }
 
@@ -37,6 +39,7 @@ static Buffer describe(const Operand &operand,
   buffer.mean = operand.mean;
   buffer.deviation = operand.deviation;
   buffer.limit = operand.positions ? *operand.positions
+                 : operand.tokens  ? *operand.tokens
                  : operand.indices ? *operand.indices
                                    : kernel.columns;
   return buffer;

@@ -210,8 +210,8 @@ static void describeSums(BlockArgument argument, Operand &operand) {
     }
 }
 
-/// Says about what the slopes of attention are, if the argument is these. Others
-/// would give distant keys probabilities that are no numbers.
+/// Says about what the slopes of attention are, if the argument is these.
+/// Others would give distant keys probabilities that are no numbers.
 static void describeSlopes(BlockArgument argument, Operand &operand) {
   for (Operation *user : argument.getUsers())
     if (auto attention = dyn_cast<AttentionOpInterface>(user);

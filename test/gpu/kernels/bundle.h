@@ -27,14 +27,16 @@ enum class Fill {
   small,     ///< integers: mostly small, some up to `limit`
   indices,   ///< integers in [0, limit), and some outside
   positions, ///< integers in [0, limit)
+  documents, ///< of rows of `limit` tokens: which of eight documents each is of
   randomKey  ///< the key of a kernel that draws random numbers
 };
 
 } // namespace ppopt::gpu
 
 template <> struct ppopt::schema::Words<ppopt::gpu::Fill> {
-  static constexpr const char *words[] = {
-      "numbers", "flag", "bits", "small", "indices", "positions", "random key"};
+  static constexpr const char *words[] = {"numbers",   "flag",      "bits",
+                                          "small",     "indices",   "positions",
+                                          "documents", "random key"};
 };
 
 namespace ppopt::gpu {

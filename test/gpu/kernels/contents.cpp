@@ -92,6 +92,8 @@ private:
                       : i == 2;
     case Fill::positions:
       return between(i, 0, 0, buffer.limit - 1);
+    case Fill::documents:
+      return i % buffer.limit * 8 / buffer.limit;
     case Fill::indices:
       return between(i, 0, 0, 7) ? between(i, 1, 0, buffer.limit - 1)
                                  : between(i, 1, -3, buffer.limit + 2);
