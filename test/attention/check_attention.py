@@ -9,6 +9,7 @@ By hand: check_attention.py --filter bf16.
 import math
 import os
 import pathlib
+import re
 import sys
 import tempfile
 
@@ -21,6 +22,7 @@ from support.results import Harness  # noqa: E402
 
 # Relative to the largest element. bf16 has 8 bits, and rounds q, k, v, the output and the gradients.
 TOLERANCE = {"f64": 1e-12, "f32": 2e-5, "bf16": 4e-2}
+TOGETHER = 6  # attentions of a model
 
 
 def sum_to(x, shape):
@@ -123,7 +125,6 @@ class Case:
         self.options += [f"heads {heads}:{key_heads}"] if key_heads else []
         self.options += ["frozen"] if not trained else []
         self.weights = random.standard_normal((batch, queries, heads * value_width)).astype(number)
-        self.rows = np.zeros(977, number)  # of a batch that attention has nothing to do with
 
     @property
     def name(self):
@@ -136,7 +137,8 @@ class Case:
         parts += [f"soft_cap = {self.cap:.1f} : f64"] if self.cap else []
         return "{" + ", ".join(parts) + "}"
 
-    def model(self):
+    def body(self):
+        """The lines of a function that ends with %weighted, the loss of this attention."""
         b, h, t, s, d, e = self.batch, self.heads, self.queries, self.keys, self.width, self.value_width
         lines, values = [], {}
         for name, value in self.params.items():
@@ -181,13 +183,9 @@ class Case:
         if self.type != self.held:
             lines.append(f"%o = pp.cast %m : {merged} to {held}")
         o = "%o" if self.type != self.held else "%m"
-        scalar, rows = tensor(self.held), tensor(self.held, self.rows.size)
         lines += [f'%weights = pp.param "weights" {{init = #pp.init<zeros>, frozen}} : {held}',
-                  f"%y = pp.mul {o}, %weights : {held}, {held}", f"%weighted = pp.reduce sum %y [0, 1, 2] : {held}",
-                  f"%zero = pp.reduce sum %rows [0] : {rows}",
-                  f"%loss = pp.add %weighted, %zero : {scalar}, {scalar}"]
-        return (f'func.func @attention(%rows: {rows} {{pp.input = "rows"}}) -> {scalar} {{\n  '
-                + "\n  ".join(filter(None, lines)) + f"\n  return %loss : {scalar}\n}}\n")
+                  f"%y = pp.mul {o}, %weights : {held}, {held}", f"%weighted = pp.reduce sum %y [0, 1, 2] : {held}"]
+        return "\n  ".join(filter(None, lines))
 
     def initial(self):
         values = {**self.params, "weights": self.weights}
@@ -233,22 +231,22 @@ def cases():
         yield Case(type_, 64, 64, 64, 64, True, fused=True)
         yield Case(type_, 100, 100, 24, 24, False, fused=True)
         yield Case(type_, 300, 300, 8, 8, True, fused=True)
+    square = ("f32", 97, 97, 20, 12)
+    for bias in ["bhts", "1hts", "bh1s", "1ht1", "b11s", "1111"]:
+        yield Case(*square, True, bias=bias)
+    for mask in ["bhts", "b11s", "1ht1"]:
+        yield Case(*square, mask=mask)
+    yield Case(*square, True, slopes=True)
+    yield Case(*square, segments=np.int64)
+    yield Case(*square, True, heads=6, key_heads=2)
+    yield Case(*square, True, window=1)
+    yield Case(*square, window=5)
     for type_, queries in [("f32", 97), ("f64", 67), ("bf16", 97)]:
         square = (type_, queries, queries, 20, 12)
-        for bias in ["bhts", "1hts", "bh1s", "1ht1", "b11s", "1111"]:
-            if type_ == "f32" or bias in ("1hts", "b11s"):
-                yield Case(*square, True, bias=bias)
-        for mask in ["bhts", "11ts", "b11s", "1ht1"]:
-            if type_ == "f32" or mask in ("11ts", "b11s"):
-                yield Case(*square, mask=mask)
-        yield Case(*square, True, slopes=True)
         yield Case(*square, True, slopes=True, bias="11ts", trained=False)
         yield Case(*square, True, cap=2)
+        yield Case(*square, mask="11ts")
         yield Case(*square, True, segments=np.int32)
-        yield Case(*square, segments=np.int64)
-        yield Case(*square, True, heads=6, key_heads=2)
-        yield Case(*square, True, window=1)
-        yield Case(*square, window=5)
         yield Case(*square, True, window=33, heads=4, key_heads=1)
         yield Case(type_, 31, 130, 8, 8, True)
         yield Case(type_, 31, 130, 8, 8, True, window=33, slopes=True, cap=3, mask="b1ts", bias="1hts", heads=4, key_heads=2)
@@ -261,8 +259,38 @@ def cases():
     yield Case("f32", 530, 530, 64, 64, True, batch=1, heads=2)  # several tiles a head
 
 
+class Together:
+    """A model of several attentions of one type; its loss is the sum of theirs."""
+
+    def __init__(self, cases):
+        self.cases = cases
+        self.type, self.held = cases[0].type, cases[0].held
+        self.rows = np.zeros(977, cases[0].weights.dtype)  # of a batch that attention has nothing to do with
+
+    @property
+    def name(self):
+        return "; ".join([self.cases[0].name, *(case.name.split(" ", 1)[1] for case in self.cases[1:])])
+
+    def model(self):
+        scalar, rows = tensor(self.held), tensor(self.held, self.rows.size)
+        lines = [f"%loss0 = pp.reduce sum %rows [0] : {rows}"]
+        for i, case in enumerate(self.cases):
+            body = re.sub(r"%(\w)", rf"%c{i}_\1", case.body())
+            lines += [re.sub(r'param "', f'param "c{i}.', body), f"%loss{i + 1} = pp.add %loss{i}, %c{i}_weighted : {scalar}, {scalar}"]
+        return (f'func.func @attention(%rows: {rows} {{pp.input = "rows"}}) -> {scalar} {{\n  '
+                + "\n  ".join(lines) + f"\n  return %loss{len(self.cases)} : {scalar}\n}}\n")
+
+    def initial(self):
+        return {f"c{i}.{name}": value for i, case in enumerate(self.cases) for name, value in case.initial().items()}
+
+    def expected(self):
+        each = [case.expected() for case in self.cases]
+        return sum(loss for loss, _ in each), {f"c{i}.{n}": x for i, (_, gradients) in enumerate(each) for n, x in gradients.items()}
+
+
 def check(ppopt, case, directory, flags):
-    stem = os.path.join(directory, case.name.replace(" ", "_"))
+    case = case if isinstance(case, Together) else Together([case])
+    stem = tempfile.mktemp(dir=directory)
     with open(stem + ".mlir", "w") as file:
         file.write(case.model())
     executable = compile_model(ppopt, stem + ".mlir", stem, ["--optimizer", "sgd", *flags], optimized=True)
@@ -270,7 +298,7 @@ def check(ppopt, case, directory, flags):
     loss, gradients = case.expected()
     tolerance = TOLERANCE[case.type]
     # The loss is a sum of terms that cancel.
-    terms = math.sqrt(case.weights.size)
+    terms = math.sqrt(sum(each.weights.size for each in case.cases))
     expect_close("loss", result.losses[0] / terms, loss / terms, tolerance, least_scale=1)
     expect_close("gradient", {n: result.gradients[n] for n in gradients}, gradients, tolerance, least_scale=0.1)
     return result
@@ -288,8 +316,13 @@ def check_threads(ppopt, directory):
 def main():
     harness = Harness("attention")
     with tempfile.TemporaryDirectory() as directory:
-        tests = [(case.name, lambda case=case: check(harness.ppopt, case, directory, ["--threads", "1"]))
-                 for case in cases()]
+        # An executable takes longer to make than a few more kernels.
+        tests = []
+        for type_ in TOLERANCE:
+            same = [case for case in cases() if case.type == type_]
+            for i in range(0, len(same), TOGETHER):
+                group = Together(same[i:i + TOGETHER])
+                tests.append((group.name, lambda case=group: check(harness.ppopt, case, directory, ["--threads", "1"])))
         tests.append(("threads", lambda: check_threads(harness.ppopt, directory)))
         for cpu in ["haswell", "x86-64"]:  # registers of 32 and of 16 bytes
             case = Case("f32", 71, 71, 24, 20, True)
