@@ -120,6 +120,9 @@ json::Value convert(Attribute attribute) {
       .Case([](DenseI64ArrayAttr values) {
         return json::Array(values.asArrayRef());
       })
+      .Case([](DenseI32ArrayAttr values) {
+        return json::Array(values.asArrayRef());
+      })
       .Case([](DictionaryAttr value) { return convertDictionary(value); })
       .Case([](DenseElementsAttr value) { return convertElements(value); })
       .Case([](ComparePredicateAttr value) {

@@ -108,14 +108,24 @@ class Layers(Dice):
 
     def l_attention(self, h):
         b = self.b
-        q, k, v = self.split_heads(h)
-        if self.chance(0.6):
+        if self.heads > 1 and self.chance(0.35):
+            q, k, v = self.grouped_heads(h)
+        else:
+            q, k, v = self.split_heads(h)
+        if q.shape != k.shape or self.chance(0.6):
             out = b.attention(q, k, v, self.chance(0.5), None, **self.changed_scores())
         else:
             s = b.binary("mul", b.matmul(q, k, tb=True), b.scalar(0.5))
             out = b.matmul(b.along("softmax", s, 3, s.shape, by_hand=self.chance(0.5)), v)
         out = b.reshape(b.transpose(out, [0, 2, 1, 3]), h.shape)
         return self.residual(h, self.dense(out, self.channels))
+
+    def grouped_heads(self, h):
+        """Fewer heads of keys and values."""
+        b, groups = self.b, self.pick([n for n in range(1, self.heads) if self.heads % n == 0])
+        parts = [self.dense(h, heads * self.width) for heads in (self.heads, groups, groups)]
+        return [b.transpose(b.reshape(part, (h.shape[0], self.length, heads, self.width)), [0, 2, 1, 3])
+                for part, heads in zip(parts, (self.heads, groups, groups))]
 
     def changed_scores(self):
         """What changes or hides scores, most of it for each head."""

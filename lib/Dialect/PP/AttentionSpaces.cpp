@@ -10,14 +10,16 @@ namespace {
 
 /// The loops of attention: batch and heads are parallel, all others
 /// replicated. If several query heads share the keys of one, there is a loop
-/// over the heads of keys, and one over those that share them.
+/// over the heads of keys, and one over those that share them, of kind `group`:
+/// gradients of keys and values are sums over it.
 class AttentionLoops {
 public:
-  explicit AttentionLoops(const AttentionShape &shape) {
+  explicit AttentionLoops(const AttentionShape &shape,
+                          LoopKind group = LoopKind::Parallel) {
     batch = {addLoop(shape.batch, LoopKind::Parallel)};
     keyHeads = heads = {addLoop(shape.keyHeads, LoopKind::Parallel)};
     if (shape.groupSize() > 1)
-      heads.push_back(addLoop(shape.groupSize(), LoopKind::Parallel));
+      heads.push_back(addLoop(shape.groupSize(), group));
     queries = {addLoop(shape.queries, LoopKind::Replicate)};
     width = {addLoop(shape.queryWidth, LoopKind::Replicate)};
     keys = {addLoop(shape.keys, LoopKind::Replicate)};
@@ -72,7 +74,7 @@ IterationSpace AttentionOp::getIterationSpace() {
 }
 
 IterationSpace AttentionGradOp::getIterationSpace() {
-  AttentionLoops loops(getAttentionShape());
+  AttentionLoops loops(getAttentionShape(), LoopKind::Sum);
   for (const TensorLoops &operand :
        {loops.q(), loops.k(), loops.v(), loops.out(), loops.lse(), loops.out()})
     loops.builder.addOperand(operand);

@@ -235,7 +235,7 @@ func.func @grouped_attention(%q: tensor<2x6x4x8xf32>, %k: tensor<2x3x4x8xf32>, %
   // expected-remark @below {{a=2 b=3 c=2 d=4(replicate) e=8(replicate) f=4(replicate) g=7(replicate): [a, bc, d, e], [a, b, f, e], [a, b, f, g], [., bc, d, f], [a, ., ., f], [bc], [a, d] -> [a, bc, d, g], [a, bc, d].}}
   %0:2 = pp.attention %q, %k, %v bias %bias mask %mask slopes %slopes segments %ids
       : tensor<2x6x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x7xf32>, tensor<1x6x4x4xf32>, tensor<2x1x1x4xi1>, tensor<6xf32>, tensor<2x4xi32>
-  // expected-remark @below {{[., bc, d, f], [a, ., ., f], [bc], [a, d] -> [a, bc, d, e], [a, b, f, e], [a, b, f, g], [a, bc, d, f]; linear in {5}.}}
+  // expected-remark @below {{a=2 b=3 c=2(sum) d=4(replicate) e=8(replicate) f=4(replicate) g=7(replicate): [a, bc, d, e], [a, b, f, e], [a, b, f, g], [a, bc, d, g], [a, bc, d], [a, bc, d, g], [., bc, d, f], [a, ., ., f], [bc], [a, d] -> [a, bc, d, e], [a, b, f, e], [a, b, f, g], [a, bc, d, f]; linear in {5}.}}
   %1:4 = pp.attention_grad %q, %k, %v, %0#0, %0#1, %0#0 bias %bias mask %mask slopes %slopes segments %ids
       : tensor<2x6x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x7xf32>, tensor<2x6x4x7xf32>, tensor<2x6x4xf32>
       bias tensor<1x6x4x4xf32> mask tensor<2x1x1x4xi1> slopes tensor<6xf32> segments tensor<2x4xi32> -> tensor<2x6x4x4xf32>
