@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds the transformers that `ppopt model` writes against Hugging Face's transformers (fixtures/, make_fixtures.py): from the config.json and the
 checkpoint as they lie, the gradients of all parameters in the first step and the losses of 20 steps of AdamW, under each plan. A packed row is held against
-its documents in rows of their own. Planted errors must be seen. Needs no PyTorch.
+its documents in rows of their own. Planted errors must be seen. Needs PyTorch for nothing but "fixtures again".
 
 By hand: check_decoders.py --filter 'mistral.*tp=2'; check_decoders.py --filter planted.
 """
@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 from support import safetensors_io  # noqa: E402
 from support.executable import Mismatch, Once, checked, compile_model, expect_close, run  # noqa: E402
-from support.results import Harness  # noqa: E402
+from support.results import Harness, Skip  # noqa: E402
 
 FIXTURES, MAPS = HERE / "fixtures", HERE.parents[1] / "tools" / "maps"
 CASES = ["llama", "packed", "qwen2", "qwen3", "mistral", "bert", "mixtral", "mixtral_dropped", "t5"]
@@ -105,6 +105,18 @@ class Fixture:
         raise AssertionError("is not seen")
 
 
+def check_fixtures_again(python, scratch):
+    """The committed numbers are what make_fixtures.py computes here."""
+    if not python:
+        raise Skip("needs tools/check --with-pytorch")
+    again = os.path.join(scratch, "again")
+    checked([python, str(HERE / "make_fixtures.py"), again], timeout=900)
+    for name in CASES:
+        for file in ("model", "inputs", "gradients"):
+            expect_close(f"{name} {file}", safetensors_io.read(os.path.join(again, name, f"{file}.safetensors")),
+                         safetensors_io.read(FIXTURES / name / f"{file}.safetensors"), 1e-11, 1e-6)
+
+
 # Errors, each a change of a model's text.
 
 def wide_window(text):
@@ -171,6 +183,7 @@ def main():
         cases = [(f"{name}, {plan}", lambda name=name, plan=plan: fixture(name).check(plan)) for name in CASES for plan in PLANS]
         cases += [(f"{name}, export", lambda name=name: fixture(name).check_export()) for name in ["qwen3", "mixtral"]]
         cases += [(f"planted {error.__name__}", lambda name=name, error=error: fixture(name).check_planted(error)) for name, error in PLANTED]
+        cases.append(("fixtures again", lambda: check_fixtures_again(harness.args.pytorch, scratch)))
         harness.cases(cases)
     return harness.finish()
 

@@ -23,6 +23,7 @@ import torch  # noqa: E402
 import transformers  # noqa: E402
 from transformers.models.mixtral import modeling_mixtral  # noqa: E402
 
+torch.set_num_threads(1)  # the models are small
 transformers.utils.logging.disable_progress_bar()
 torch.cuda.is_current_stream_capturing = lambda: False  # install.sh's stand-ins for CUDA have no stream to ask
 
