@@ -665,7 +665,10 @@ def PP_RotateOp : PP_ModelOp<"rotate", [PP_LinearSpace, PP_Element, PP_Adjoint, 
     Example:
 
     ```mlir
-    %y = pp.rotate %x, %cos, %sin {dim = 2 : i64} : tensor<4x6x2x8xf32>, tensor<6x1x8xf32>
+    func.func @rotated(%x: tensor<4x6x2x8xf32>, %cos: tensor<6x1x8xf32>, %sin: tensor<6x1x8xf32>) -> tensor<4x6x2x8xf32> {
+      %y = pp.rotate %x, %cos, %sin {dim = 2 : i64} : tensor<4x6x2x8xf32>, tensor<6x1x8xf32>
+      return %y : tensor<4x6x2x8xf32>
+    }
     ```
   }];
   let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$cos, PP_FloatTensor:$sin, PP_I64Attr:$dim, UnitAttr:$inverse);

@@ -36,6 +36,7 @@ ALLOWED = {
         "OptimizerStep": MAKES,
         "SelectResults": MAKES,
         "TaskBuilder": MAKES,
+        "UnrollRepeats": MAKES,
         "StageTasks": MAKES,
         "Codegen": "has no operands: cloned where it is used",
     },
@@ -69,6 +70,9 @@ ALLOWED = {
     "PadOp": {"CombinePads": PARTS},
     "ConcatOp": {"BlockRows": MAKES, "MakeGenerator": MAKES, "Codegen": "its operands are computed in their place in its buffer"},
     "BroadcastOp": {"KernelOutliner": "left out of names"},
+    # Loops over layers, which are written out before all else.
+    "RepeatOp": {"UnrollRepeats": "replaces it", "InlineCalls": "refuses it", "VerifyModel": "refuses it"},
+    "EachOp": {"UnrollRepeats": "replaces it"},
     # A mark, which computes nothing and does not reach tasks.
     "CheckpointOp": {"Cost": FREE, "InlineCalls": MAKES, "InsertPlan": "folds it where the plan takes no notice of it",
                      "PlaceByCost": "what is kept", "SplitTasks": "consumes it", "ReadThroughViews": "reads through it",
@@ -78,7 +82,7 @@ ALLOWED = {
 
 def model_ops(root):
     ops = []
-    for name in ("ModelOps.td", "CompositeOps.td"):
+    for name in ("ModelOps.td", "CompositeOps.td", "AttentionOps.td", "IndexOps.td"):
         with open(os.path.join(root, "include/ppopt/Dialect/PP", name)) as file:
             ops += re.findall(r"^def PP_(\w+Op)\b", file.read(), re.MULTILINE)
     return ops
