@@ -204,15 +204,17 @@ struct LowerDeviceMathPass
   }
 
 private:
-  /// Gives results of erf the signs of their operands: of -0 both the
+  /// Gives results of erf and atan the signs of their operands: of -0 both the
   /// polynomial and libclc compute 0, and so does libclc's sine.
   void keepSigns() {
-    getOperation().walk([](math::ErfOp op) {
+    getOperation().walk([](Operation *op) {
+      if (!isa<math::ErfOp, math::AtanOp>(op))
+        return;
       OpBuilder builder(op->getContext());
       builder.setInsertionPointAfter(op);
-      Value result = math::CopySignOp::create(builder, op.getLoc(),
-                                              op.getResult(), op.getOperand());
-      op.getResult().replaceAllUsesExcept(result, result.getDefiningOp());
+      Value result = math::CopySignOp::create(
+          builder, op->getLoc(), op->getResult(0), op->getOperand(0));
+      op->getResult(0).replaceAllUsesExcept(result, result.getDefiningOp());
     });
     getOperation().walk([](math::SinOp op) {
       OpBuilder builder(op->getContext());

@@ -208,7 +208,7 @@ const Wrong wrongs[] = {
      "parameters[0].init.high is not a number"},
     {"/parameters/0/init/kind", "\"xavier\"",
      "parameters[0].init.kind is 'xavier', not one of zeros, ones, uniform, "
-     "normal"},
+     "normal, trunc_normal"},
     {"/parameters/0/trained", "1",
      "parameters[0].trained is not true or false"},
     {"/parameters/0/places", "[]",
