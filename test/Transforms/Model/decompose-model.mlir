@@ -149,7 +149,7 @@ func.func @mse(%x: tensor<8x4xbf16>, %y: tensor<8x4xbf16>) -> tensor<f32> {
 // CHECK: pp.dropout %[[SEEN]] {p = 1.000000e-01 : f64, stream = 7 : i64}
 // CHECK-NOT: pp.attention
 // MEANS-LABEL: @dropped_attention(
-// MEANS: pp.attention %{{.*}}, %{{.*}}, %{{.*}} mask %{{.*}} {causal, stream = 7 : i64}
+// MEANS: pp.attention %{{.*}}, %{{.*}}, %{{.*}} mask %{{.*}} {causal} :
 func.func @dropped_attention(%q: tensor<2x4x3x8xf32>, %k: tensor<2x2x3x8xf32>, %m: tensor<2x1x1x3xi1>) -> tensor<2x4x3x8xf32> {
   %out, %lse = pp.attention %q, %k, %k mask %m {causal, dropout = 0.1 : f64, stream = 7 : i64}
       : tensor<2x4x3x8xf32>, tensor<2x2x3x8xf32>, tensor<2x2x3x8xf32>, tensor<2x1x1x3xi1>
