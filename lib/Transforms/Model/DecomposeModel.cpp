@@ -21,8 +21,10 @@ namespace {
 /// Removes the dropout of ops that draw numbers for it alone.
 void removeDropout(Operation *root) {
   root->walk([](IterationSpaceOpInterface op) {
-    if (op.drawsNumbers())
-      op->removeAttr("dropout");
+    if (!op.drawsNumbers() || !op->hasAttr("dropout"))
+      return;
+    op->removeAttr("dropout");
+    op->removeAttr("stream"); // kernels of all layers are the same again
   });
 }
 

@@ -167,6 +167,48 @@ func.func @not_causal(%tokens: tensor<2x8xi32> {pp.input = "tokens"}, %next: ten
 
 // -----
 
+func.func @attention_bias(%tokens: tensor<2x8xi32> {pp.input = "tokens"}, %next: tensor<2x8xi32> {pp.input = "next", pp.shift = 1 : i64}) -> tensor<f32> {
+  %w = pp.param "w" {init = #pp.init<zeros>} : tensor<16x16xf32>
+  %x0 = pp.param "b" {init = #pp.init<zeros>} : tensor<1x1x8x8xf32>
+  %x = pp.embedding %w, %tokens : tensor<16x16xf32>, tensor<2x8xi32>
+  %q = pp.reshape %x : tensor<2x8x16xf32> to tensor<2x1x8x16xf32>
+  // expected-error @below {{'pp.attention' op can't be computed one position at a time: caches hold no bias of earlier positions; leave it out for a model that generates (window and slopes may stay)}}
+  %o, %lse = pp.attention %q, %q, %q bias %x0 {causal} : tensor<2x1x8x16xf32>, tensor<2x1x8x16xf32>, tensor<2x1x8x16xf32>, tensor<1x1x8x8xf32>
+  %y = pp.reshape %o : tensor<2x1x8x16xf32> to tensor<2x8x16xf32>
+  %l = pp.cross_entropy %y, %next : tensor<2x8x16xf32>, tensor<2x8xi32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+func.func @attention_mask(%tokens: tensor<2x8xi32> {pp.input = "tokens"}, %next: tensor<2x8xi32> {pp.input = "next", pp.shift = 1 : i64}) -> tensor<f32> {
+  %w = pp.param "w" {init = #pp.init<zeros>} : tensor<16x16xf32>
+  %x0 = pp.constant dense<true> : tensor<1x1x8x8xi1>
+  %x = pp.embedding %w, %tokens : tensor<16x16xf32>, tensor<2x8xi32>
+  %q = pp.reshape %x : tensor<2x8x16xf32> to tensor<2x1x8x16xf32>
+  // expected-error @below {{'pp.attention' op can't be computed one position at a time: caches hold no mask of earlier positions; leave it out for a model that generates (window and slopes may stay)}}
+  %o, %lse = pp.attention %q, %q, %q mask %x0 {causal} : tensor<2x1x8x16xf32>, tensor<2x1x8x16xf32>, tensor<2x1x8x16xf32>, tensor<1x1x8x8xi1>
+  %y = pp.reshape %o : tensor<2x1x8x16xf32> to tensor<2x8x16xf32>
+  %l = pp.cross_entropy %y, %next : tensor<2x8x16xf32>, tensor<2x8xi32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+func.func @attention_segments(%tokens: tensor<2x8xi32> {pp.input = "tokens"}, %next: tensor<2x8xi32> {pp.input = "next", pp.shift = 1 : i64}) -> tensor<f32> {
+  %w = pp.param "w" {init = #pp.init<zeros>} : tensor<16x16xf32>
+  %x0 = pp.constant dense<0> : tensor<2x8xi32>
+  %x = pp.embedding %w, %tokens : tensor<16x16xf32>, tensor<2x8xi32>
+  %q = pp.reshape %x : tensor<2x8x16xf32> to tensor<2x1x8x16xf32>
+  // expected-error @below {{'pp.attention' op can't be computed one position at a time: caches hold no segments of earlier positions; leave it out for a model that generates (window and slopes may stay)}}
+  %o, %lse = pp.attention %q, %q, %q segments %x0 {causal} : tensor<2x1x8x16xf32>, tensor<2x1x8x16xf32>, tensor<2x1x8x16xf32>, tensor<2x8xi32>
+  %y = pp.reshape %o : tensor<2x1x8x16xf32> to tensor<2x8x16xf32>
+  %l = pp.cross_entropy %y, %next : tensor<2x8x16xf32>, tensor<2x8xi32>
+  return %l : tensor<f32>
+}
+
+// -----
+
 func.func @learned_keys(%tokens: tensor<2x8xi32> {pp.input = "tokens"}, %next: tensor<2x8xi32> {pp.input = "next", pp.shift = 1 : i64}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<16x16xf32>
   %m = pp.param "m" {init = #pp.init<zeros>} : tensor<1x8x16xf32>

@@ -181,3 +181,22 @@ func.func @elu(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = pp.elu %x {alpha = 0.5 : f64} : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// Attention that drops probabilities has no kernel of its own, but for where nothing is trained. The query heads that share
+// keys are rows of one matmul; a row without a key has no probabilities.
+// CHECK-LABEL: @dropped_attention(
+// CHECK-SAME: %[[Q:[^:]*]]: tensor<2x4x3x8xf32>, %[[K:[^:]*]]: tensor<2x2x3x8xf32>, %[[M:[^:]*]]: tensor<2x1x1x3xi1>
+// CHECK: %[[ROWS:.*]] = pp.reshape %[[Q]] : tensor<2x4x3x8xf32> to tensor<2x2x6x8xf32>
+// CHECK: pp.matmul %[[ROWS]], %[[K]] {transpose_rhs} : tensor<2x2x6x8xf32>, tensor<2x2x3x8xf32>
+// CHECK: pp.select %[[M]]
+// CHECK: %[[P:.*]] = pp.softmax
+// CHECK: %[[SEEN:.*]] = pp.select %{{.*}}, %[[P]]
+// CHECK: pp.dropout %[[SEEN]] {p = 1.000000e-01 : f64, stream = 7 : i64}
+// CHECK-NOT: pp.attention
+// MEANS-LABEL: @dropped_attention(
+// MEANS: pp.attention %{{.*}}, %{{.*}}, %{{.*}} mask %{{.*}} {causal} :
+func.func @dropped_attention(%q: tensor<2x4x3x8xf32>, %k: tensor<2x2x3x8xf32>, %m: tensor<2x1x1x3xi1>) -> tensor<2x4x3x8xf32> {
+  %out, %lse = pp.attention %q, %k, %k mask %m {causal, dropout = 0.1 : f64, stream = 7 : i64}
+      : tensor<2x4x3x8xf32>, tensor<2x2x3x8xf32>, tensor<2x2x3x8xf32>, tensor<2x1x1x3xi1>
+  return %out : tensor<2x4x3x8xf32>
+}

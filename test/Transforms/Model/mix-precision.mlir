@@ -137,3 +137,23 @@ func.func @in_f64(%x: tensor<4x8xf64> {pp.input = "x"}) -> tensor<f64> {
   %l = pp.reduce sum %m [0, 1] : tensor<4x8xf64>
   return %l : tensor<f64>
 }
+
+// -----
+
+// What is added to scores stays f32, as they are: a bias that a matmul has computed is cast back.
+// CHECK-LABEL: @added_to_scores(
+// CHECK-DAG: %[[S:.*]] = pp.param "slopes" {{.*}} : tensor<2xf32>
+// CHECK: %[[M:.*]] = pp.matmul {{.*}} : tensor<4x4xbf16>, tensor<4x4xbf16>
+// CHECK: %[[W:.*]] = pp.cast %[[M]] : tensor<4x4xbf16> to tensor<4x4xf32>
+// CHECK: %[[B:.*]] = pp.reshape %[[W]] : tensor<4x4xf32> to tensor<1x1x4x4xf32>
+// CHECK: pp.attention %{{.*}}, %{{.*}}, %{{.*}} bias %[[B]] slopes %[[S]] : tensor<2x2x4x8xbf16>, tensor<2x2x4x8xbf16>, tensor<2x2x4x8xbf16>, tensor<1x1x4x4xf32>, tensor<2xf32>
+pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v4", features = "">, precision = "bf16"}
+func.func @added_to_scores(%q: tensor<2x2x4x8xf32> {pp.input = "q"}) -> tensor<f32> {
+  %slopes = pp.param "slopes" {init = #pp.init<zeros>} : tensor<2xf32>
+  %w = pp.param "w" {init = #pp.init<zeros>} : tensor<4x4xf32>
+  %m = pp.matmul %w, %w : tensor<4x4xf32>, tensor<4x4xf32>
+  %b = pp.reshape %m : tensor<4x4xf32> to tensor<1x1x4x4xf32>
+  %out, %lse = pp.attention %q, %q, %q bias %b slopes %slopes : tensor<2x2x4x8xf32>, tensor<2x2x4x8xf32>, tensor<2x2x4x8xf32>, tensor<1x1x4x4xf32>, tensor<2xf32>
+  %0 = pp.reduce sum %out [0, 1, 2, 3] : tensor<2x2x4x8xf32>
+  return %0 : tensor<f32>
+}
