@@ -95,13 +95,11 @@ class Model:
             total = f"%s{name}" if total is None else f"%t{name}"
         return (f"func.func @indices({arguments}) -> tensor<f64> {{\n  " + "\n  ".join(lines) + f"\n  return {total} : tensor<f64>\n}}\n")
 
-    def compile(self, ppopt, stem, flags):
+    def check(self, ppopt, stem, flags, optimized=False):
         with open(stem + ".mlir", "w") as file:
             file.write(self.text())
-        return compile_model(ppopt, stem + ".mlir", stem, ["--optimizer", "sgd", *flags], optimized=True)
-
-    def check(self, ppopt, stem, flags):
-        result = run(self.compile(ppopt, stem, flags), ["--lr", "0"], inputs=self.inputs, steps=1, dump_gradients=True, export=False)
+        executable = compile_model(ppopt, stem + ".mlir", stem, ["--optimizer", "sgd", *flags], optimized=optimized)
+        result = run(executable, ["--lr", "0"], inputs=self.inputs, steps=1, dump_gradients=True, export=False)
         wrong = []
         for name, (value, array) in self.expected.items():
             ours = result.gradients.get(name, np.zeros(array.shape))
@@ -155,7 +153,7 @@ def order(x, dim, first_largest):
 
 
 def add_orders(model, random, type_):
-    for n in (1, 2, 3, 31, 33, 200):
+    for n in (1, 2, 3, 31, 33, 200) if model.batch > 1 else (1, 2):
         shape = (model.batch, n)
         x = draw(random, type_, shape)
         name, given = model.input(type_, x), tensor(type_, shape)
@@ -315,6 +313,43 @@ def check_threads(ppopt, directory):
         assert np.array_equal(result.gradients["t"], expected), f"{threads} threads: the table's gradient is not the sum in order"
 
 
+ROUTED = """func.func @routed(%x: tensor<8x5x6xf64> {pp.input = "x"}, %ids: tensor<8x6xi32> {pp.input = "ids"}) -> tensor<f64> {
+  %gate = pp.param "gate" {init = #pp.init<normal, 0.0, 0.5>} : tensor<6x3xf64>
+  %scale = pp.param "scale" {init = #pp.init<normal, 1.0, 0.5>, shard = #pp.sharding<[{}, {}, {tp}]>} : tensor<3x1x6xf64>
+  %table = pp.param "table" {init = #pp.init<normal, 0.0, 1.0>, shard = #pp.sharding<[{}, {tp}]>} : tensor<7x6xf64>
+  %picked = pp.gather %table, %ids {dim = 0 : i64} : tensor<7x6xf64>, tensor<8x6xi32>
+  %more = pp.reshape %picked : tensor<8x6xf64> to tensor<8x1x6xf64>
+  %rows = pp.add %x, %more : tensor<8x5x6xf64>, tensor<8x1x6xf64>
+  %sums = pp.cumsum %rows {dim = 1 : i64} : tensor<8x5x6xf64>
+  %rolled = pp.roll %sums {shift = 2 : i64, dim = 1 : i64} : tensor<8x5x6xf64>
+  %scores = pp.matmul %x, %gate : tensor<8x5x6xf64>, tensor<6x3xf64>
+  %chances = pp.softmax %scores : tensor<8x5x3xf64>
+  %weights, %experts = pp.top_k %chances {k = 2 : i64, dim = 2 : i64} : tensor<8x5x3xf64> -> tensor<8x5x2xf64>, tensor<8x5x2xi32>
+  %buffers = pp.dispatch %rolled, %experts : tensor<8x5x6xf64>, tensor<8x5x2xi32> to tensor<8x3x3x6xf64>
+  %computed = pp.mul %buffers, %scale : tensor<8x3x3x6xf64>, tensor<3x1x6xf64>
+  %y = pp.combine %computed, %experts, %weights : tensor<8x3x3x6xf64>, tensor<8x5x2xi32>, tensor<8x5x2xf64> to tensor<8x5x6xf64>
+  %square = pp.mul %y, %y : tensor<8x5x6xf64>, tensor<8x5x6xf64>
+  %loss = pp.reduce mean %square [0, 1, 2] : tensor<8x5x6xf64>
+  return %loss : tensor<f64>
+}
+"""
+
+
+def check_sharded(ppopt, directory):
+    """Experts and a gathered table train alike whole, and cut by rows of the batch and by columns."""
+    model, random = os.path.join(directory, "routed.mlir"), np.random.default_rng(9)
+    with open(model, "w") as file:
+        file.write(ROUTED)
+    inputs = {"x": random.standard_normal((24, 5, 6)), "ids": random.integers(0, 7, (24, 6)).astype(np.int32)}
+    losses = {}
+    for plan in ("", "--microbatches 4", "--mesh dp=2,tp=2 --microbatches 2", "--mesh dp=2,tp=2 --zero 3", "--mesh tp=2 --recompute layer"):
+        stem = f"{model[:-5]}_{len(losses)}"
+        executable = compile_model(ppopt, model, stem, ["--optimizer", "sgd", "--threads", "1", *plan.split()])
+        losses[plan] = run(executable, ["--lr", "0.3"], inputs=inputs, steps=3, export=False).losses
+        assert np.allclose(losses[plan], losses[""], rtol=1e-12, atol=0), f"{plan}: losses {losses[plan]}, of one rank {losses['']}"
+    assert len(set(losses[""])) == 3, "nothing is trained"
+
+
 def check_range(ppopt, directory):
     """Ids that are out of range are refused, of inputs by name."""
     for op, text, size in [("gather", "pp.gather %x, %ids {dim = 1 : i64} : tensor<2x5xf64>, tensor<2x5xi32>", 5),
@@ -342,11 +377,14 @@ def main():
             for type_ in types:
                 stem = os.path.join(directory, f"{part}_{type_}")
                 tests.append((f"{part} {type_}", lambda part=part, type_=type_, stem=stem:
-                              make_model(part, type_).check(harness.ppopt, stem, ["--threads", "1"])))
+                              make_model(part, type_).check(harness.ppopt, stem, ["--threads", "1"], optimized=type_ == "f32")))
             stem = os.path.join(directory, f"{part}_small")
             tests.append((f"{part} f32, small tiles", lambda part=part, stem=stem: make_model(part, "f32", 2).check(
                 harness.ppopt, stem, ["--threads", "3", "--threshold", SMALL])))
+            stem = os.path.join(directory, f"{part}_row")
+            tests.append((f"{part} f32, one row", lambda part=part, stem=stem: make_model(part, "f32", 1).check(harness.ppopt, stem, ["--threads", "1"])))
         tests.append(("threads", lambda: check_threads(harness.ppopt, directory)))
+        tests.append(("sharded", lambda: check_sharded(harness.ppopt, directory)))
         tests.append(("range", lambda: check_range(harness.ppopt, directory)))
         harness.cases(tests)
     return harness.finish()

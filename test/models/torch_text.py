@@ -111,9 +111,9 @@ def expression(node, shapes):
         ids = f"{operands[1]}.long()"
         return f"torch.scatter_add({x}, -1, {ids}, {x}[..., :{shapes[node['in'][1]][-1]}])"
     if op == "sort":
-        return f"torch.sort({x}, {node['dim']}, descending={node['descending']}, stable=True)[0]"
+        return f"torch.sort({x}, dim={node['dim']}, descending={node['descending']}, stable=True)[0]"
     if op == "top_k":
-        return f"torch.sort({x}, {node['dim']}, descending={node['descending']}, stable=True)[0].narrow({node['dim']}, 0, {shape[node['dim']]})"
+        return f"torch.sort({x}, dim={node['dim']}, descending={node['descending']}, stable=True)[0].narrow({node['dim']}, 0, {shape[node['dim']]})"
     if op == "triangle":
         return f"torch.{'tril' if node['lower'] else 'triu'}({x}, {node['diagonal']})"
     if op == "cumsum":

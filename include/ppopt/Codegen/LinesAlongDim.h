@@ -9,6 +9,10 @@
 
 namespace mlir::pp {
 
+/// Gives the puller the position of a scalar: all elements are pulled at
+/// indices.
+void setNoPosition(ElementPuller &puller);
+
 /// A line: the index before the dimension, and the number of the one after it.
 struct Line {
   SmallVector<Value> outer;
@@ -16,7 +20,7 @@ struct Line {
 };
 
 /// Emits the code of an op that works along a dimension of its operands, line
-/// by line. The puller has no position: all elements are at indices.
+/// by line.
 class LinesAlongDim {
 public:
   LinesAlongDim(ElementPuller &puller, Value tensor, int64_t dim);

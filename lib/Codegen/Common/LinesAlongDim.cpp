@@ -8,7 +8,17 @@ using namespace mlir;
 using namespace mlir::pp;
 
 LinesAlongDim::LinesAlongDim(ElementPuller &puller, Value tensor, int64_t dim)
-    : along(getShape(tensor), dim), puller(puller) {}
+    : along(getShape(tensor), dim), puller(puller) {
+  setNoPosition(puller);
+}
+
+void pp::setNoPosition(ElementPuller &puller) {
+  Position position;
+  position.row = position.element = puller.constant(0);
+  position.sizes = {1};
+  position.index = {position.row};
+  puller.setPosition(position, /*sweep=*/nullptr);
+}
 
 Line LinesAlongDim::getLine(Value outerNumber, Value inner) {
   return {puller.delinearize(outerNumber, along.outerSizes), outerNumber,

@@ -2,6 +2,8 @@
 
 #include "ppopt/Codegen/OrderRow.h"
 
+#include "ppopt/Codegen/LinesAlongDim.h"
+
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -16,8 +18,10 @@ OrderRow::OrderRow(ElementPuller &puller, OrderOp op)
     : size(getShape(op.getX()).back()), count(getShape(op.getResult()).back()),
       keyType(getKeyType(op)), puller(puller), builder(puller.builder),
       loc(puller.getLoc()), op(op),
-      isPacked(keyType.getWidth() == kPackedBits &&
-               size < int64_t(1) << kPackedBits) {}
+      isPacked(keyType.getWidth() == kPackedBits && size < int64_t(1)
+                                                               << kPackedBits) {
+  setNoPosition(puller);
+}
 
 void OrderRow::setRow(Value row) {
   rowIndex = puller.delinearize(row, getShape(op.getX()).drop_back());

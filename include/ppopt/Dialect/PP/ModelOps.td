@@ -583,9 +583,10 @@ def PP_ReduceKindAttr : EnumAttr<PP_Dialect, PP_ReduceKind, "reduction"> {
 }
 
 def PP_ReduceOp : PP_ModelOp<"reduce", [PP_Infer, PP_LinearSpace, PP_Adjoint, PP_Decompose]> {
-  let summary = "sum, mean or maximum over dimensions";
+  let summary = "sum, mean, maximum, minimum, any or all over dimensions";
   let description = [{
-    `dims` are increasing; with `keep_dims` they stay with size 1. A mean is a composite: a sum times a constant, one over
+    `dims` are increasing; with `keep_dims` they stay with size 1. `any` and `all` are of i1, the others of numbers. A minimum, any and all are composites,
+    replaced before autodiff. A mean is a composite: a sum times a constant, one over
     the global count, from the end of phase `train` on. Elements that equal the maximum share its gradient equally. Sums and maxima do not decompose: they are the kernel
     emitter's one reduction.
 
@@ -594,6 +595,7 @@ def PP_ReduceOp : PP_ModelOp<"reduce", [PP_Infer, PP_LinearSpace, PP_Adjoint, PP
     ```mlir
     %s = pp.reduce sum %x [1] : tensor<4x8xf32>
     %m = pp.reduce mean %x [0, 1] {keep_dims} : tensor<4x8xf32>
+    %n = pp.reduce min %x [1] : tensor<4x8xf32>
     ```
   }];
   let arguments = (ins PP_ReduceKindAttr:$kind, PP_Tensor:$x, DenseI64ArrayAttr:$dims, UnitAttr:$keep_dims);
