@@ -158,7 +158,7 @@ std::optional<Masking> buildMasking(OpCall &call, Emitter &emit,
   Value hidden = emit.number(call.result().type, -INFINITY);
   if (!mask.constant || recogniseHidden(*mask.constant))
     masking.mask = spreadMask(
-        emit, emit.compare(ComparePredicate::Gt, added, hidden), scores);
+        emit, emit.compare(ComparePredicate::Ne, added, hidden), scores);
   if (!form.isBoolean)
     masking.bias = spreadMask(emit, added, scores);
   return masking;

@@ -2,8 +2,8 @@
 
 #include "BuildIndexed.h"
 #include "BuildShape.h"
-#include "EvaluateConstants.h"
 #include "Formula.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
@@ -144,24 +144,20 @@ static Results buildTrace(OpCall &call, Emitter &emit) {
 // Triangles
 //===----------------------------------------------------------------------===//
 
-/// The upper or lower triangle, by a constant mask.
 static Results buildTriangle(OpCall &call, Emitter &emit) {
   Value x = emit.value(call.tensor("self"));
-  ArrayRef<int64_t> shape = Emitter::shapeOf(x);
   int64_t diagonal = call.integer("diagonal", 0);
-  bool isLower = call.getOp().contains("tril");
-  if (shape.size() < 2)
+  if (Emitter::rankOf(x) < 2)
     call.fail("takes a triangle of a vector");
-  if (call.failed() || !fits(call, shape.take_back(2), shape.take_back(2)))
+  if (call.failed())
     return {};
-  HostTensor keeps(Dtype::boolean, shape.take_back(2));
-  HostTensor::forEachIndex(shape.take_back(2), [&](ArrayRef<int64_t> index) {
-    int64_t distance = index[1] - index[0];
-    keeps.set(index,
-              {0, isLower ? distance <= diagonal : distance >= diagonal});
-  });
-  return {
-      emit.select(emit.constant(keeps), x, emit.number(Emitter::typeOf(x), 0))};
+  bool isBoolean = Emitter::typeOf(x) == Dtype::boolean;
+  if (isBoolean)
+    x = emit.toInteger(x);
+  IntegerAttr kept = emit.getBuilder().getI64IntegerAttr(diagonal);
+  x = call.getOp().contains("tril") ? emit.make<TrilOp>(x.getType(), x, kept)
+                                    : emit.make<TriuOp>(x.getType(), x, kept);
+  return {isBoolean ? emit.toBoolean(x) : x};
 }
 
 ArrayRef<OpRow> pt2::diagonalRows() {

@@ -211,23 +211,17 @@ Values buildSilu(OpCall &call, Emitter &emit) {
   return {emit.make<SiluOp>(x)};
 }
 
-/// x where x > 0, `below` elsewhere.
-Value abovePositive(Emitter &emit, Value x, Value below) {
-  Value zero = emit.number(Emitter::typeOf(x), 0);
-  return emit.select(emit.compare(ComparePredicate::Gt, x, zero), x, below);
-}
-
 Values buildLeakyRelu(OpCall &call, Emitter &emit) {
   Value x = emit.operand(call, "self", call.result().type);
-  return {abovePositive(emit, x,
-                        emit.scale(x, call.number("negative_slope", 0.01)))};
+  double slope = call.number("negative_slope", 0.01);
+  return {emit.make<LeakyReluOp>(x.getType(), x,
+                                 emit.getBuilder().getF64FloatAttr(slope))};
 }
 
 /// elu, selu and celu: scale (x, or alpha (exp(input x) - 1) where x is not
 /// positive).
 Values buildElu(OpCall &call, Emitter &emit) {
-  Dtype type = call.result().type;
-  Value x = emit.operand(call, "self", type);
+  Value x = emit.operand(call, "self", call.result().type);
   double alpha = call.number("alpha", 1), scale = call.number("scale", 1),
          input = call.number("input_scale", 1);
   if (call.getOp().contains("selu")) {
@@ -236,13 +230,10 @@ Values buildElu(OpCall &call, Emitter &emit) {
   } else if (call.getOp().contains("celu")) {
     input = 1 / alpha;
   }
-  // Where x is positive its exponential is not used: it must not be infinite,
-  // which would make a gradient NaN.
-  Value zero = emit.number(type, 0);
-  Value negative = emit.select(emit.compare(ComparePredicate::Gt, x, zero),
-                               zero, emit.scale(x, input));
-  Value below = emit.make<Expm1Op>(negative);
-  return {emit.scale(abovePositive(emit, x, emit.scale(below, alpha)), scale)};
+  // Of input x, what is positive is too large by `input`.
+  Value y = emit.make<EluOp>(x.getType(), emit.scale(x, input),
+                             emit.getBuilder().getF64FloatAttr(alpha * input));
+  return {emit.scale(y, scale / input)};
 }
 
 /// log(1 + exp(beta x)) / beta, and x where beta x is above the threshold.
@@ -294,19 +285,6 @@ Values buildClamp(OpCall &call, Emitter &emit) {
     return {x};
   }
   return {low || high ? clampTo(emit, x, low, high) : x};
-}
-
-Values buildHardSigmoid(OpCall &call, Emitter &emit) {
-  Dtype type = call.result().type;
-  Value x = emit.operand(call, "self", type);
-  Value y = clampTo(emit, emit.add(x, emit.number(type, 3)), 0, 6);
-  y = emit.div(y, emit.number(type, 6));
-  return {call.getOp().contains("hardswish") ? emit.mul(x, y) : y};
-}
-
-Values buildMish(OpCall &call, Emitter &emit) {
-  Value x = emit.operand(call, "self", call.result().type);
-  return {emit.mul(x, emit.make<TanhOp>(emit.make<SoftplusOp>(x)))};
 }
 
 Values buildLogSigmoid(OpCall &call, Emitter &emit) {
@@ -475,6 +453,7 @@ const OpRow rows[] = {
     {"aten.trunc.default", buildTrunc},
     {"aten.sqrt.default", buildUnary<SqrtOp>},
     {"aten.rsqrt.default", buildUnary<RsqrtOp>},
+    {"aten.atan.default", buildUnary<AtanOp>},
     {"aten.tanh.default", buildUnary<TanhOp>},
     {"aten.erf.default", buildUnary<ErfOp>},
     {"aten.sigmoid.default", buildUnary<SigmoidOp>},
@@ -494,9 +473,9 @@ const OpRow rows[] = {
     {"aten.clamp_max.Tensor", buildClamp},
     {"aten.hardtanh.default", buildClamp},
     {"aten.relu6.default", buildClamp},
-    {"aten.hardsigmoid.default", buildHardSigmoid},
-    {"aten.hardswish.default", buildHardSigmoid},
-    {"aten.mish.default", buildMish},
+    {"aten.hardsigmoid.default", buildUnary<HardsigmoidOp>},
+    {"aten.hardswish.default", buildUnary<HardswishOp>},
+    {"aten.mish.default", buildUnary<MishOp>},
     {"aten.log_sigmoid.default", buildLogSigmoid},
     {"aten.glu.default", buildGlu},
     {"aten.eq.Tensor", buildCompare<ComparePredicate::Eq>},

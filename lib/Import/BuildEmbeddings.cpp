@@ -104,8 +104,9 @@ static Results buildEmbeddingBag(OpCall &call, Emitter &emit) {
   }
   if (mode == 2) {
     // One of equal elements has the whole gradient.
-    Value index = firstMaximum(emit, emit.make<DetachOp>(rows), 1);
-    results[0] = pickAt(emit, rows, index, 1, /*keepDims=*/false);
+    Value index = firstExtreme(emit, rows, 1, /*isMin=*/false);
+    results[0] = pickAt(emit, rows, index, 1, /*keepDims=*/false,
+                        /*isInRange=*/true);
     return results;
   }
   bool isMean = mode == 1;

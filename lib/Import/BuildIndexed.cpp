@@ -1,9 +1,8 @@
 //===- BuildIndexed.cpp - Embeddings, gathers and indices -----------------===//
 //
 // A gather is made in the form that can be split over the batch, if there is
-// one: constant indices become slices, computed ones into a table that has no
-// batch an embedding, and all others a comparison with the positions, whose
-// element is picked.
+// one: few runs of constant indices become slices, indices into a table that
+// has no batch an embedding, and all others a pp.gather.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +26,7 @@ using namespace mlir::pp::pt2;
 using Results = std::vector<Value>;
 
 //===----------------------------------------------------------------------===//
-// Positions and picks
+// Positions and elements
 //===----------------------------------------------------------------------===//
 
 Value pt2::positions(Emitter &emit, Dtype type, int64_t size,
@@ -38,40 +37,36 @@ Value pt2::positions(Emitter &emit, Dtype type, int64_t size,
                            /*dim=*/int64_t(0), /*tile=*/TileAttr());
 }
 
-Value pt2::pick(Emitter &emit, Value isPicked, Value x, int64_t dim,
-                bool keepDims) {
-  bool isBoolean = Emitter::typeOf(x) == Dtype::boolean;
-  if (isBoolean)
+Value pt2::firstExtreme(Emitter &emit, Value x, int64_t dim, bool isMin) {
+  if (Emitter::typeOf(x) == Dtype::boolean)
     x = emit.toInteger(x);
-  Value zero = emit.number(Emitter::typeOf(x), 0);
-  Value result = emit.reduce(ReduceKind::Sum, emit.select(isPicked, x, zero),
-                             {dim}, keepDims);
-  return isBoolean ? emit.toBoolean(result) : result;
+  if (isFloat(Emitter::typeOf(x)))
+    x = emit.make<DetachOp>(x);
+  Shape shape(Emitter::shapeOf(x));
+  shape[dim] = 1;
+  Value index = isMin ? emit.make<ArgminOp>(x, uint64_t(dim))
+                      : emit.make<ArgmaxOp>(x, uint64_t(dim));
+  return emit.reshape(index, shape);
 }
 
-Value pt2::firstMaximum(Emitter &emit, Value x, int64_t dim) {
-  int64_t size = Emitter::shapeOf(x)[dim];
-  Value last = emit.number(Dtype::i64, double(size - 1));
-  // The first one has the greatest distance to the end.
-  Value distance = emit.sub(
-      last, positions(emit, Dtype::i64, size, Emitter::rankOf(x) - 1 - dim));
-  Value most = emit.reduce(ReduceKind::Max, x, {dim}, /*keepDims=*/true);
-  Value none = emit.number(Dtype::i64, -1);
-  Value candidates =
-      emit.select(emit.compare(ComparePredicate::Eq, x, most), distance, none);
-  if (isFloat(Emitter::typeOf(x)))
-    candidates = emit.select(emit.compare(ComparePredicate::Ne, x, x), distance,
-                             candidates);
-  return emit.sub(last, emit.reduce(ReduceKind::Max, candidates, {dim},
-                                    /*keepDims=*/true));
+Value pt2::gatherAt(Emitter &emit, Value x, Value ids, int64_t dim,
+                    bool isInRange) {
+  Shape from(Emitter::shapeOf(x)), to(Emitter::shapeOf(ids));
+  for (size_t each = 0; each < from.size(); ++each)
+    if (int64_t(each) != dim)
+      from[each] = to[each] = std::max(from[each], to[each]);
+  return emit.make<GatherOp>(emit.broadcastTo(x, from),
+                             emit.broadcastTo(ids, to), uint64_t(dim),
+                             isInRange);
 }
 
 Value pt2::pickAt(Emitter &emit, Value x, Value index, int64_t dim,
-                  bool keepDims) {
-  Value iota = positions(emit, Emitter::typeOf(index), Emitter::shapeOf(x)[dim],
-                         Emitter::rankOf(x) - 1 - dim);
-  return pick(emit, emit.compare(ComparePredicate::Eq, iota, index), x, dim,
-              keepDims);
+                  bool keepDims, bool isInRange) {
+  Value picked = gatherAt(emit, x, index, dim, isInRange);
+  Shape shape(Emitter::shapeOf(picked));
+  if (!keepDims)
+    shape.erase(shape.begin() + dim);
+  return emit.reshape(picked, shape);
 }
 
 Shape pt2::toLast(int64_t rank, ArrayRef<int64_t> dims) {
@@ -92,8 +87,8 @@ Shape pt2::fromLast(int64_t rank, int64_t dim) {
 //===----------------------------------------------------------------------===//
 
 /// More runs of consecutive indices than this are no slices: a slice's gradient
-/// is as large as what it is of, and a table has an embedding instead.
-static constexpr size_t kMostRuns = 256, kMostTableRuns = 4;
+/// is as large as what it is of.
+static constexpr size_t kMostRuns = 4;
 
 namespace {
 struct Run {
@@ -171,21 +166,17 @@ static Value gatherByEmbedding(Emitter &emit, Value x, int64_t dim, Value ids) {
   return emit.transpose(emit.reshape(rows, shape), back);
 }
 
-/// x[…, ids, …] by comparison with the positions. The first `shared` dimensions
-/// of ids are those of x.
-static Value gatherByPositions(Emitter &emit, Value x, int64_t dim, Value ids,
-                               int64_t shared) {
-  ArrayRef<int64_t> from = Emitter::shapeOf(x);
-  ArrayRef<int64_t> index = Emitter::shapeOf(ids).drop_front(shared);
-  int64_t after = from.size() - 1 - dim;
-  Shape spread(from.take_front(dim)), idShape(Emitter::shapeOf(ids));
-  spread.append(index.size(), 1);
-  llvm::append_range(spread, from.drop_front(dim));
-  // Dimensions of x between the shared ones and `dim`.
-  idShape.insert(idShape.begin() + shared, dim - shared, 1);
-  idShape.append(1 + after, 1);
-  return pickAt(emit, emit.reshape(x, spread), emit.reshape(ids, idShape),
-                dim + int64_t(index.size()), /*keepDims=*/false);
+/// x[…, ids, …] by a gather. The first `shared` dimensions of ids are those of
+/// x.
+static Value gatherByIds(Emitter &emit, Value x, int64_t dim, Value ids,
+                         int64_t shared, bool isInRange) {
+  ArrayRef<int64_t> all = Emitter::shapeOf(ids), index = all.drop_front(shared);
+  Shape flat(all.take_front(shared));
+  flat.append(Emitter::rankOf(x) - shared, 1);
+  flat[dim] = countElements(index);
+  Shape shape = replaceDim(x, dim, index);
+  return emit.reshape(
+      gatherAt(emit, x, emit.reshape(ids, flat), dim, isInRange), shape);
 }
 
 Value pt2::gatherDim(Emitter &emit, Value x, int64_t dim, const Index &index) {
@@ -195,14 +186,15 @@ Value pt2::gatherDim(Emitter &emit, Value x, int64_t dim, const Index &index) {
   if (index.constant) {
     HostTensor distinct = index.constant->collapse();
     SmallVector<Run> runs = findRuns(distinct);
-    if (runs.size() <= (isTable ? kMostTableRuns : kMostRuns))
+    if (runs.size() <= kMostRuns)
       result = gatherBySlices(emit, x, dim, distinct, runs);
     else
       ids = emit.constant(distinct);
   }
   if (!result)
     result = isTable ? gatherByEmbedding(emit, x, dim, ids)
-                     : gatherByPositions(emit, x, dim, ids, /*shared=*/0);
+                     : gatherByIds(emit, x, dim, ids, /*shared=*/0,
+                                   index.constant.has_value());
   return emit.broadcastTo(result, replaceDim(x, dim, index.shape));
 }
 
@@ -373,7 +365,8 @@ static Results buildIndex(OpCall &call, Emitter &emit) {
 
   if (isByRow) {
     Value ids = index.constant ? emit.constant(*index.constant) : index.value;
-    return {gatherByPositions(emit, x, at, ids, /*shared=*/1)};
+    return {gatherByIds(emit, x, at, ids, /*shared=*/1,
+                        index.constant.has_value())};
   }
   Value result = gatherDim(emit, x, at, index);
   if (isAdjacent || at == 0)
@@ -445,18 +438,11 @@ static Value gatherEach(Emitter &emit, Value x, int64_t dim,
     }
   }
   Value ids = index.constant ? emit.constant(*index.constant) : index.value;
-  if (index.shape[dim] == 1)
-    return pickAt(emit, x, ids, dim, /*keepDims=*/true);
-  Shape spread = sizes, idShape = index.shape;
-  spread.insert(spread.begin() + dim, 1);
-  idShape.insert(idShape.begin() + dim + 1, 1);
-  return pickAt(emit, emit.reshape(x, spread), emit.reshape(ids, idShape),
-                dim + 1, /*keepDims=*/false);
+  return gatherAt(emit, x, ids, dim, index.constant.has_value());
 }
 
-/// Reads an index of `gather`, which has no negative elements.
-static Index readGatherIndex(OpCall &call, Emitter &emit, const Tensor &tensor,
-                             int64_t size) {
+Index pt2::readGatherIndex(OpCall &call, Emitter &emit, const Tensor &tensor,
+                           int64_t size) {
   if (tensor.constant || tensor.type == Dtype::boolean)
     return readIndex(call, emit, tensor, size);
   return {tensor.shape, std::nullopt, tensor.value};
@@ -512,13 +498,8 @@ static Results buildOneHot(OpCall &call, Emitter &emit) {
     call.fail("has a result without dimensions");
   if (call.failed())
     return {};
-  Value ids = emit.value(self);
-  Shape column = self.shape;
-  column.push_back(1);
-  Value iota = positions(emit, Emitter::typeOf(ids), shape.back(), 0);
-  Value isHot =
-      emit.compare(ComparePredicate::Eq, emit.reshape(ids, column), iota);
-  return {emit.castTo(isHot, call.result().type)};
+  return {emit.make<OneHotOp>(emit.tensorType(call.result().type, shape),
+                              emit.value(self))};
 }
 
 //===----------------------------------------------------------------------===//

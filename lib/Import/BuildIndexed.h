@@ -1,4 +1,4 @@
-//===- BuildIndexed.h - Positions, picks, gathers along a dimension -------===//
+//===- BuildIndexed.h - Positions, gathers along a dimension --------------===//
 
 #ifndef PPOPT_LIB_IMPORT_BUILDINDEXED_H
 #define PPOPT_LIB_IMPORT_BUILDINDEXED_H
@@ -11,17 +11,17 @@ namespace mlir::pp::pt2 {
 /// dimensions.
 Value positions(Emitter &emit, Dtype type, int64_t size, int64_t trailing);
 
-/// The sum along `dim` of the elements for which `isPicked` is true, of which
-/// there is one at most: exact, and infinite elsewhere does no harm. For
-/// booleans too.
-Value pick(Emitter &emit, Value isPicked, Value x, int64_t dim, bool keepDims);
+/// The index of the first maximum or minimum along `dim`, which stays with size
+/// 1; of the first NaN if there is one.
+Value firstExtreme(Emitter &emit, Value x, int64_t dim, bool isMin);
 
-/// The index of the first maximum along `dim`, which stays with size 1; of the
-/// first NaN if there is one.
-Value firstMaximum(Emitter &emit, Value x, int64_t dim);
+/// The elements at `ids` along `dim`; other dimensions are broadcast. With
+/// `isInRange` no id is checked.
+Value gatherAt(Emitter &emit, Value x, Value ids, int64_t dim, bool isInRange);
 
 /// The element at `index`, of which dimension `dim` has size 1.
-Value pickAt(Emitter &emit, Value x, Value index, int64_t dim, bool keepDims);
+Value pickAt(Emitter &emit, Value x, Value index, int64_t dim, bool keepDims,
+             bool isInRange = false);
 
 /// The permutation that moves `dims` to the end in their order, and the one
 /// that moves one dimension back from there.
@@ -39,6 +39,10 @@ struct Index {
 /// end.
 Index readIndex(OpCall &call, Emitter &emit, const Tensor &tensor,
                 int64_t size);
+
+/// The same of an index of `gather`, which has no negative elements.
+Index readGatherIndex(OpCall &call, Emitter &emit, const Tensor &tensor,
+                      int64_t size);
 
 /// x[…, index, …]: the dimensions of the index take the place of `dim`. What
 /// a constant index repeats is gathered once.

@@ -255,10 +255,13 @@ static Results buildNll(OpCall &call, Emitter &emit) {
   int64_t last = Emitter::rankOf(loss.input) - 1;
   Shape column(Emitter::shapeOf(loss.targets));
   column.push_back(1);
-  Value picked = pickAt(emit, loss.input, emit.reshape(loss.targets, column),
-                        last, /*keepDims=*/false);
-  Value losses = emit.select(isIgnored(emit, loss), emit.number(type, 0),
-                             emit.make<NegOp>(picked));
+  Value ignored = isIgnored(emit, loss);
+  Value classes = emit.select(
+      ignored, emit.number(Emitter::typeOf(loss.targets), 0), loss.targets);
+  Value picked = pickAt(emit, loss.input, emit.reshape(classes, column), last,
+                        /*keepDims=*/false);
+  Value losses =
+      emit.select(ignored, emit.number(type, 0), emit.make<NegOp>(picked));
   Value weights = rowWeights(emit, loss, type);
   if (weights)
     losses = emit.mul(losses, weights);

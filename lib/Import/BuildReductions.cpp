@@ -62,24 +62,14 @@ static Results buildSumOrMean(OpCall &call, Emitter &emit) {
 // Maxima and minima
 //===----------------------------------------------------------------------===//
 
-static Value negate(Emitter &emit, Value value) {
-  if (isFloat(Emitter::typeOf(value)))
-    return emit.make<NegOp>(value);
-  return emit.sub(emit.number(Emitter::typeOf(value), 0), value);
-}
-
-/// Booleans are compared as integers.
+/// Of booleans the least is whether all are true.
 static Value extremum(Emitter &emit, Value x, ArrayRef<int64_t> dims,
                       bool keepDims, bool isMin) {
   bool isBoolean = Emitter::typeOf(x) == Dtype::boolean;
-  if (isBoolean)
-    x = emit.toInteger(x);
-  if (isMin)
-    x = negate(emit, x);
-  Value result = emit.reduce(ReduceKind::Max, x, dims, keepDims);
-  if (isMin)
-    result = negate(emit, result);
-  return isBoolean ? emit.toBoolean(result) : result;
+  ReduceKind kind = isBoolean ? isMin ? ReduceKind::All : ReduceKind::Any
+                    : isMin   ? ReduceKind::Min
+                              : ReduceKind::Max;
+  return emit.reduce(kind, x, dims, keepDims);
 }
 
 /// amax, amin and the extrema of all elements: equal elements share the
@@ -105,13 +95,8 @@ static Results buildExtremumAndIndex(OpCall &call, Emitter &emit) {
   Value x = castOperand(call, emit);
   if (rank == 0)
     return {x, emit.number(Dtype::i64, 0)};
-  Value number = x;
-  if (Emitter::typeOf(x) == Dtype::boolean)
-    number = emit.toInteger(x);
-  else
-    number = emit.make<DetachOp>(x);
-  Value index = firstMaximum(emit, isMin ? negate(emit, number) : number, dim);
-  Value value = pickAt(emit, x, index, dim, keepDims);
+  Value index = firstExtreme(emit, x, dim, isMin);
+  Value value = pickAt(emit, x, index, dim, keepDims, /*isInRange=*/true);
   return {value, emit.reshape(index, Emitter::shapeOf(value))};
 }
 

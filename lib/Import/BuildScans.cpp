@@ -1,12 +1,12 @@
 //===- BuildScans.cpp - Running sums, products, differences, positions ----===//
 //
-// What is computed of all elements before another is made by doubling: after
-// step k each element has what 2^k elements before it and itself give.
+// A running product is made by doubling: after step k each element has the
+// product of 2^k elements, those before it and itself.
 //
 //===----------------------------------------------------------------------===//
 
 #include "BuildIndexed.h"
-#include "Formula.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -17,13 +17,16 @@ using namespace mlir::pp::pt2;
 
 using Results = std::vector<Value>;
 
-static Value combine(Emitter &emit, Value a, Value b, bool isProduct) {
-  return isProduct ? emit.mul(a, b) : emit.add(a, b);
+static Results buildRunningSum(OpCall &call, Emitter &emit) {
+  int64_t rank = call.tensor("self").getRank(), dim = call.dim("dim", rank);
+  call.dtype("dtype");
+  Value x = emit.operand(call, "self", call.result().type);
+  if (call.failed() || rank == 0)
+    return {x};
+  return {emit.make<CumsumOp>(x, uint64_t(dim))};
 }
 
-/// cumsum and cumprod.
-static Results buildRunning(OpCall &call, Emitter &emit) {
-  bool isProduct = call.getOp().starts_with("aten.cumprod.");
+static Results buildRunningProduct(OpCall &call, Emitter &emit) {
   int64_t rank = call.tensor("self").getRank(), dim = call.dim("dim", rank);
   call.dtype("dtype");
   if (call.failed())
@@ -32,9 +35,9 @@ static Results buildRunning(OpCall &call, Emitter &emit) {
   int64_t size = rank == 0 ? 1 : Emitter::shapeOf(x)[dim];
   for (int64_t distance = 1; distance < size; distance *= 2) {
     int64_t rest = size - distance;
-    Value sum = combine(emit, emit.sliceDim(x, dim, distance, rest),
-                        emit.sliceDim(x, dim, 0, rest), isProduct);
-    x = emit.concat({emit.sliceDim(x, dim, 0, distance), sum}, dim);
+    Value product = emit.mul(emit.sliceDim(x, dim, distance, rest),
+                             emit.sliceDim(x, dim, 0, rest));
+    x = emit.concat({emit.sliceDim(x, dim, 0, distance), product}, dim);
   }
   return {x};
 }
@@ -99,24 +102,18 @@ static Results buildDiff(OpCall &call, Emitter &emit) {
 
 /// argmax and argmin: the first of equal elements.
 static Results buildPosition(OpCall &call, Emitter &emit) {
-  Expr x{emit, emit.value(call.tensor("self"))};
-  if (x.getType() == Dtype::boolean)
-    x = castTo(x, Dtype::i32);
-  if (isFloat(x.getType()))
-    x = detach(x);
-  if (call.getOp().starts_with("aten.argmin."))
-    x = -x;
-  Value value = x.get();
-  int64_t dim = dimOrAll(call, emit, value);
+  Value x = emit.value(call.tensor("self"));
+  int64_t dim = dimOrAll(call, emit, x);
+  bool isMin = call.getOp().starts_with("aten.argmin.");
   if (call.failed())
     return {};
-  return {emit.reshape(firstMaximum(emit, value, dim), call.result().shape)};
+  return {emit.reshape(firstExtreme(emit, x, dim, isMin), call.result().shape)};
 }
 
 ArrayRef<OpRow> pt2::scanRows() {
   static const OpRow rows[] = {
-      {"aten.cumsum.default", &buildRunning},
-      {"aten.cumprod.default", &buildRunning},
+      {"aten.cumsum.default", &buildRunningSum},
+      {"aten.cumprod.default", &buildRunningProduct},
       {"aten.prod.default", &buildProduct},
       {"aten.prod.dim_int", &buildProduct},
       {"aten.diff.default", &buildDiff},

@@ -1,7 +1,9 @@
 //===- BuildShape.cpp - Ops that move elements ----------------------------===//
 
 #include "BuildShape.h"
+#include "BuildIndexed.h"
 #include "EvaluateConstants.h"
+#include "ppopt/Dialect/PP/IndexOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -386,19 +388,17 @@ Values buildRoll(OpCall &call, Emitter &emit) {
   for (auto [shift, named] : zip_equal(shifts, dims)) {
     int64_t dim = call.wrapDim(named, Emitter::rankOf(x)),
             size = Emitter::shapeOf(x)[dim];
-    int64_t by = ((shift % size) + size) % size;
-    if (by != 0)
-      x = emit.concat({emit.sliceDim(x, dim, size - by, by),
-                       emit.sliceDim(x, dim, 0, size - by)},
-                      dim);
+    if (shift % size != 0)
+      x = emit.make<RollOp>(x.getType(), x,
+                            emit.getBuilder().getI64IntegerAttr(shift),
+                            emit.getBuilder().getI64IntegerAttr(dim));
   }
   return {emit.reshape(x, shape)};
 }
 
-/// Slices of single elements, from the last to the first.
+/// The elements from the last to the first.
 Values buildFlip(OpCall &call, Emitter &emit) {
   Value x = operandOf(call, emit);
-  constexpr int64_t most = 256;
   if (Emitter::rankOf(x) == 0)
     return {x};
   StringRef op = call.getOp();
@@ -408,14 +408,12 @@ Values buildFlip(OpCall &call, Emitter &emit) {
   for (int64_t named : dims) {
     int64_t dim = call.wrapDim(named, Emitter::rankOf(x)),
             size = Emitter::shapeOf(x)[dim];
-    if (size > most) {
-      call.fail("flips " + Twine(size) + " elements, more than " + Twine(most));
+    if (!fits(call, {size}, {size}))
       return {};
-    }
-    Values parts;
-    for (int64_t at = size - 1; at >= 0; --at)
-      parts.push_back(emit.sliceDim(x, dim, at, 1));
-    x = emit.concat(parts, dim);
+    HostTensor reversed(Dtype::i64, {size});
+    for (int64_t at = 0; at < size; ++at)
+      reversed.set({at}, {0, size - 1 - at});
+    x = gatherDim(emit, x, dim, {Shape{size}, reversed, nullptr});
   }
   return {x};
 }
@@ -478,9 +476,9 @@ const OpRow rows[] = {
     {"aten.pad.default", buildPad, "modes other than 'constant'"},
     {"aten.constant_pad_nd.default", buildPad},
     {"aten.roll.default", buildRoll},
-    {"aten.flip.default", buildFlip, "dimensions of more than 256"},
-    {"aten.fliplr.default", buildFlip, "dimensions of more than 256"},
-    {"aten.flipud.default", buildFlip, "dimensions of more than 256"},
+    {"aten.flip.default", buildFlip},
+    {"aten.fliplr.default", buildFlip},
+    {"aten.flipud.default", buildFlip},
 };
 
 } // namespace

@@ -141,6 +141,9 @@ ArrayRef<OpRow> scanRows();
 ArrayRef<OpRow> marginRows();
 ArrayRef<OpRow> diagonalRows();
 ArrayRef<OpRow> linearAlgebraRows();
+ArrayRef<OpRow> orderRows();
+ArrayRef<OpRow> scatterRows();
+ArrayRef<OpRow> randomRows();
 
 /// Returns the row of an op under its canonical name; null if there is none.
 const OpRow *findOpRow(llvm::StringRef op);

@@ -13,7 +13,8 @@ static StringMap<const OpRow *> makeTable() {
        {elementwiseRows(), shapeRows(), reductionRows(), normRows(),
         matmulRows(), attentionRows(), embeddingRows(), indexRows(), lossRows(),
         recurrentRows(), writeRows(), formulaRows(), scanRows(), marginRows(),
-        diagonalRows(), linearAlgebraRows()})
+        diagonalRows(), linearAlgebraRows(), orderRows(), scatterRows(),
+        randomRows()})
     for (const OpRow &row : rows)
       table[row.op] = &row;
   return table;

@@ -60,19 +60,6 @@ class MaxPool2d(nn.Module):
         return F.mse_loss(self.head(x.mean((2, 3))), y)
 
 
-class TopK(Base):
-    def forward(self, x, y):
-        x = self.first(x)
-        best, _ = torch.topk(x, 2)  # unsupported
-        return self.loss(x * best.sum(1, keepdim=True), y)
-
-
-class Sort(Base):
-    def forward(self, x, y):
-        x = torch.sort(self.first(x), dim=1, descending=True).values  # unsupported
-        return self.loss(x, y)
-
-
 class IndexPut(Base):
     def forward(self, x, columns, y):
         x = self.first(x)
@@ -121,8 +108,6 @@ MODELS = {
     "batch_norm": (BatchNorm, numbers, "aten.batch_norm.default"),
     "running_mean": (RunningMean, numbers, "aten.copy_.default"),
     "max_pool2d": (MaxPool2d, image, "aten.max_pool2d.default"),
-    "topk": (TopK, numbers, "aten.topk.default"),
-    "sort": (Sort, numbers, "aten.sort.default"),
     "index_put": (IndexPut, lambda: with_integers(torch.randint(0, 6, (4,))), "aten.index_put.default"),
     "logcumsumexp": (LogCumSumExp, numbers, "aten.logcumsumexp.default"),
     "nonzero": (NonZero, lambda: with_integers(torch.tensor([1, 0, 1, 1])), "aten.nonzero.default"),
