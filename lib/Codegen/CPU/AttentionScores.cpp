@@ -215,11 +215,14 @@ ScoreRange ScoreCode::getRange(Value row, int64_t rows) {
   ScoreRange range;
   range.begin = getBegin(row);
   range.end = getEnd(last);
-  if (!hasChanges()) {
-    range.isPlain = isEqual(getEnd(row), c.index(keysOfBlock));
-    if (changes.window != 0)
-      range.isPlain = both(range.isPlain, isEqual(getBegin(last), c.index(0)));
-  }
+  Value isWhole = isEqual(getEnd(row), c.index(keysOfBlock));
+  if (changes.window != 0)
+    isWhole = both(isWhole, isEqual(getBegin(last), c.index(0)));
+  if (!hasChanges())
+    range.isPlain = isWhole;
+  // Segments leave out vectors of a block.
+  if ((hasChanges() || changes.mask) && !changes.segments)
+    range.isWhole = isWhole;
   if (changes.segments)
     narrowToSegments(range, row, rows);
   if (changes.mask && !isBroadcastOverKeys(changes.mask)) {
@@ -340,12 +343,31 @@ std::pair<Value, Value> ScoreCode::scanMask(Value row, int64_t rows) {
 // Vectors of scores
 //===----------------------------------------------------------------------===//
 
-ScoreRow ScoreCode::getRow(Value row) {
+void ScoreCode::forModes(const ScoreRange &range,
+                         llvm::function_ref<void(ScoreMode)> emit) {
+  auto emitSeen = [&] {
+    if (!range.isWhole)
+      return emit(ScoreMode::Partial);
+    c.ifElse(
+        range.isWhole, [&] { emit(ScoreMode::Whole); },
+        [&] { emit(ScoreMode::Partial); });
+  };
+  auto emitIfAny = [&] {
+    c.ifElse(c.isLess(range.begin, range.end), emitSeen);
+  };
+  if (!range.isPlain)
+    return emitIfAny();
+  c.ifElse(range.isPlain, [&] { emit(ScoreMode::Plain); }, emitIfAny);
+}
+
+ScoreRow ScoreCode::getRow(Value row, ScoreMode mode) {
   ScoreRow result;
   result.position = c.positionOf(c.add(firstQuery, row));
-  result.to = getEnd(row);
-  if (changes.window != 0)
-    result.from = getBegin(row);
+  if (mode == ScoreMode::Partial) {
+    result.to = getEnd(row);
+    if (changes.window != 0)
+      result.from = getBegin(row);
+  }
   if (changes.bias)
     result.bias = keysFrom(changes.bias, row);
   if (changes.mask)
@@ -396,7 +418,7 @@ Value ScoreCode::change(const ScoreRow &row, Value column, Value scores,
 
 Value ScoreCode::hide(const ScoreRow &row, Value column, Value x,
                       double outside) {
-  Value seen = isBelow(c.sub(row.to, column));
+  Value seen = row.to ? isBelow(c.sub(row.to, column)) : Value();
   if (row.from) {
     Value hidden = isBelow(c.sub(row.from, column));
     Value all = arith::ConstantOp::create(
@@ -415,5 +437,7 @@ Value ScoreCode::hide(const ScoreRow &row, Value column, Value x,
   }
   if (row.segment)
     seen = both(seen, isEqual(loadIds(keyIds, column), row.segment));
+  if (!seen)
+    return x;
   return arith::SelectOp::create(c.builder, c.loc, seen, x, c.splat(outside));
 }

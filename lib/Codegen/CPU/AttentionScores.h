@@ -13,20 +13,26 @@
 
 namespace mlir::pp {
 
+/// How the scores of some queries and a block of keys are computed.
+enum class ScoreMode {
+  Plain,  ///< a whole block, of which no score changes
+  Whole,  ///< a whole block; scores change, or a mask or segments hide keys
+  Partial ///< the keys of a ScoreRange
+};
+
 /// The keys of a block that some queries see: columns [begin, end), none unless
 /// begin is less. `begin` is a multiple of a vector and of a group of rows.
 struct ScoreRange {
   Value begin, end;
-  /// Whether these queries see all keys of a whole block, and no score changes.
-  /// Null: never.
-  Value isPlain;
+  /// Whether that mode fits; null: never.
+  Value isPlain, isWhole;
 };
 
 /// What the scores of one query need.
 struct ScoreRow {
   Value position;
-  Value from,
-      to; ///< columns whose positions the query sees; `from` may be null
+  /// The columns whose positions the query sees; null: all from or up to there.
+  Value from, to;
   Value bias, mask; ///< addresses of the block's first key
   Value segment;
 };
@@ -64,6 +70,9 @@ public:
   /// Returns whether the segments of the selected blocks overlap; null: always.
   Value mayOverlap();
 
+  /// Calls `emit` for each mode that a range may need, where that is its mode.
+  void forModes(const ScoreRange &range,
+                llvm::function_ref<void(ScoreMode)> emit);
   /// Of rows [row, row + rows) of the block of queries; `rows` is a multiple of
   /// a vector.
   ScoreRange getRange(Value row, int64_t rows);
@@ -71,7 +80,7 @@ public:
   Value getEnd(Value row);
   Value getBegin(Value row);
 
-  ScoreRow getRow(Value row);
+  ScoreRow getRow(Value row, ScoreMode mode);
   /// The same for a query at a position; the operands have no mask, bias or
   /// segments.
   ScoreRow getRowAt(Value position);

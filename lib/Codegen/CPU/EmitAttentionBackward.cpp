@@ -51,14 +51,14 @@ private:
   void selectQueries(Value query);
   void packQueries(Value query);
   void emitPair(bool wantsKeys, Sum sum);
-  void emitPair(bool wantsKeys, Sum sum, bool isPlain);
+  void emitPair(bool wantsKeys, Sum sum, ScoreMode mode);
   void emitScores(const PackedMatrix &a, const PackedMatrix &b, int64_t k,
-                  const PackedMatrix &to, bool isPlain);
-  void emitScoreGradients(bool isPlain);
+                  const PackedMatrix &to, ScoreMode mode);
+  void emitScoreGradients(ScoreMode mode);
   void storeBiasGradient(Value grad, Value row, Value column);
   void emitOfKeys(const PackedMatrix &weights, const PackedMatrix &b,
-                  const PackedMatrix &to, bool isPlain);
-  void emitOfQueries(Sum sum, bool isPlain);
+                  const PackedMatrix &to, ScoreMode mode);
+  void emitOfQueries(Sum sum, ScoreMode mode);
   void addToResult();
   void clearSkipped(Sum sum);
   void clearRows(Value to, Value rows);
@@ -229,7 +229,7 @@ void BackwardEmitter::storeRows(const PackedMatrix &from, Value to, Value row,
 /// to = a b, where a query sees the key.
 void BackwardEmitter::emitScores(const PackedMatrix &a, const PackedMatrix &b,
                                  int64_t k, const PackedMatrix &to,
-                                 bool isPlain) {
+                                 ScoreMode mode) {
   BlockMatmul matmul;
   matmul.a = a;
   matmul.b = b;
@@ -239,7 +239,7 @@ void BackwardEmitter::emitScores(const PackedMatrix &a, const PackedMatrix &b,
   matmul.beginK = c.index(0);
   matmul.endK = c.index(k);
   matmul.vectors = block / c.width;
-  if (!isPlain) {
+  if (mode == ScoreMode::Partial) {
     matmul.b.pointer = c.at(b, c.index(0), seen.begin);
     matmul.c.pointer = c.at(to, c.index(0), seen.begin);
     matmul.vectorsOfRow = [&](Value row) {
@@ -252,22 +252,22 @@ void BackwardEmitter::emitScores(const PackedMatrix &a, const PackedMatrix &b,
 
 /// Replaces the scores in `p` by probabilities, and the gradients of
 /// probabilities in `ds` by gradients of scores.
-void BackwardEmitter::emitScoreGradients(bool isPlain) {
+void BackwardEmitter::emitScoreGradients(ScoreMode mode) {
   c.loop(c.index(0), roundUp(queryCount), 1, [&](Value row) {
     Value logSum = c.broadcast(c.loadScalar(c.at(lse, c.index(0), row)));
     Value sum = c.broadcast(c.loadScalar(c.at(delta, c.index(0), row)));
     ScoreRow ofRow;
-    if (!isPlain)
-      ofRow = change.getRow(row);
+    if (mode != ScoreMode::Plain)
+      ofRow = change.getRow(row, mode);
     auto emitVector = [&](Value column) {
       Value pAt = c.at(p, row, column);
       Value dsAt = c.at(ds, row, column);
       Value score = c.loadVector(pAt), slope;
-      if (!isPlain)
+      if (mode != ScoreMode::Plain)
         score = change.change(ofRow, column, score, &slope);
       Value x = c.exp(c.subF(score, logSum));
       Value grad = c.mulF(x, c.subF(c.loadVector(dsAt), sum));
-      if (!isPlain) {
+      if (mode != ScoreMode::Plain) {
         x = change.hide(ofRow, column, x, 0);
         grad = change.hide(ofRow, column, grad, 0);
       }
@@ -275,7 +275,7 @@ void BackwardEmitter::emitScoreGradients(bool isPlain) {
       c.storeVector(slope ? c.mulF(grad, slope) : grad, dsAt);
       storeBiasGradient(grad, row, column);
     };
-    if (isPlain) {
+    if (mode != ScoreMode::Partial) {
       for (int64_t column = 0; column < block; column += c.width)
         emitVector(c.index(column));
     } else {
@@ -299,7 +299,7 @@ void BackwardEmitter::storeBiasGradient(Value grad, Value row, Value column) {
 /// to += weightsᵀ b, summed over the queries that see a key.
 void BackwardEmitter::emitOfKeys(const PackedMatrix &weights,
                                  const PackedMatrix &b, const PackedMatrix &to,
-                                 bool isPlain) {
+                                 ScoreMode mode) {
   BlockMatmul matmul;
   matmul.a = weights;
   matmul.isATransposed = true;
@@ -309,7 +309,7 @@ void BackwardEmitter::emitOfKeys(const PackedMatrix &weights,
   matmul.endRow = keyCount;
   matmul.beginK = c.index(0);
   matmul.endK = queryCount;
-  if (!isPlain) {
+  if (mode == ScoreMode::Partial) {
     // What its groups of rows and vectors of columns leave out is not computed.
     matmul.beginRow = c.mul(c.divideDown(seen.begin, c.groupRows), c.groupRows);
     matmul.endRow = seen.end;
@@ -330,16 +330,16 @@ void BackwardEmitter::emitOfKeys(const PackedMatrix &weights,
 }
 
 /// Computes dQ of the block: this part of it, or accumulated in scratch memory.
-void BackwardEmitter::emitOfQueries(Sum sum, bool isPlain) {
+void BackwardEmitter::emitOfQueries(Sum sum, ScoreMode mode) {
   BlockMatmul matmul;
   matmul.a = ds;
   matmul.b = k;
   matmul.c = sum == Sum::Scratch ? rowsOf(allDq, getPackedRow(firstQuery)) : dq;
   matmul.beginRow = c.index(0);
   matmul.endRow = queryCount;
-  matmul.beginK = isPlain ? c.index(0) : seen.begin;
+  matmul.beginK = mode == ScoreMode::Partial ? seen.begin : c.index(0);
   matmul.endK = keyCount;
-  if (!isPlain)
+  if (mode == ScoreMode::Partial)
     matmul.endKOfRow = [&](Value row) { return getEndOfGroup(row); };
   matmul.vectors = dq.stride / c.width;
   if (sum != Sum::Result)
@@ -370,32 +370,25 @@ void BackwardEmitter::addToResult() {
       [&] { storeRows(dq, op.getDq(), firstQuery, queryCount, c.scale); }, add);
 }
 
-void BackwardEmitter::emitPair(bool wantsKeys, Sum sum, bool isPlain) {
-  emitScores(q, kTransposed, c.queryWidth, p, isPlain);
-  emitScores(dout, vTransposed, c.valueWidth, ds, isPlain);
-  emitScoreGradients(isPlain);
+void BackwardEmitter::emitPair(bool wantsKeys, Sum sum, ScoreMode mode) {
+  emitScores(q, kTransposed, c.queryWidth, p, mode);
+  emitScores(dout, vTransposed, c.valueWidth, ds, mode);
+  emitScoreGradients(mode);
   if (wantsKeys) {
-    emitOfKeys(p, dout, dv, isPlain);
-    emitOfKeys(ds, q, dk, isPlain);
+    emitOfKeys(p, dout, dv, mode);
+    emitOfKeys(ds, q, dk, mode);
   }
   if (sum == Sum::Nowhere)
     return;
-  emitOfQueries(sum, isPlain);
+  emitOfQueries(sum, mode);
   if (sum == Sum::Result)
     addToResult();
 }
 
 void BackwardEmitter::emitPair(bool wantsKeys, Sum sum) {
   seen = change.getRange(c.index(0), block);
-  auto emitSeen = [&] {
-    c.ifElse(c.isLess(seen.begin, seen.end),
-             [&] { emitPair(wantsKeys, sum, /*isPlain=*/false); });
-  };
-  if (!seen.isPlain)
-    return emitSeen();
-  c.ifElse(
-      seen.isPlain, [&] { emitPair(wantsKeys, sum, /*isPlain=*/true); },
-      emitSeen);
+  change.forModes(seen,
+                  [&](ScoreMode mode) { emitPair(wantsKeys, sum, mode); });
 }
 
 //===----------------------------------------------------------------------===//

@@ -35,14 +35,14 @@ private:
   void emitKeys(Value key);
   void emitBlock();
   void emitStrip(Value row);
-  void emitStrip(Value row, bool isPlain);
-  void emitScores(Value row, bool isPlain);
-  Value foldScores(Value row, bool isPlain, Value initial,
+  void emitStrip(Value row, ScoreMode mode);
+  void emitScores(Value row, ScoreMode mode);
+  Value foldScores(Value row, ScoreMode mode, Value initial,
                    llvm::function_ref<Value(Value column, Value before)> body);
-  void emitMost(Value row, bool isPlain);
+  void emitMost(Value row, ScoreMode mode);
   void emitMaxima(Value row);
-  void emitProbabilities(Value row, bool isPlain);
-  void emitWeighted(Value row, bool isPlain);
+  void emitProbabilities(Value row, ScoreMode mode);
+  void emitWeighted(Value row, ScoreMode mode);
   void emitSums();
   void emitResults();
   PackedMatrix rowsOf(const PackedMatrix &block, Value row) {
@@ -92,7 +92,7 @@ ForwardEmitter::ForwardEmitter(AttentionCode &code, AttentionOp op)
   rescale = c.allocate(1, kStripRows);
 }
 
-void ForwardEmitter::emitScores(Value row, bool isPlain) {
+void ForwardEmitter::emitScores(Value row, ScoreMode mode) {
   BlockMatmul matmul;
   matmul.a = rowsOf(q, row);
   matmul.b = kTransposed;
@@ -102,7 +102,7 @@ void ForwardEmitter::emitScores(Value row, bool isPlain) {
   matmul.beginK = c.index(0);
   matmul.endK = c.index(c.queryWidth);
   matmul.vectors = keys / c.width;
-  if (!isPlain) {
+  if (mode == ScoreMode::Partial) {
     matmul.b.pointer = c.at(kTransposed, c.index(0), seen.begin);
     matmul.c.pointer = c.at(scores, c.index(0), seen.begin);
     matmul.vectorsOfRow = [&](Value inStrip) {
@@ -116,9 +116,9 @@ void ForwardEmitter::emitScores(Value row, bool isPlain) {
 /// Passes a value through `body` for each vector of scores of a row that its
 /// group sees.
 Value ForwardEmitter::foldScores(
-    Value row, bool isPlain, Value initial,
+    Value row, ScoreMode mode, Value initial,
     llvm::function_ref<Value(Value column, Value before)> body) {
-  if (isPlain) {
+  if (mode != ScoreMode::Partial) {
     for (int64_t column = 0; column < keys; column += c.width)
       initial = body(c.index(column), initial);
     return initial;
@@ -134,17 +134,17 @@ Value ForwardEmitter::foldScores(
 
 /// Writes the maximum of each row's scores, per lane, to `partial`; scores that
 /// a row does not see become -infinity.
-void ForwardEmitter::emitMost(Value row, bool isPlain) {
+void ForwardEmitter::emitMost(Value row, ScoreMode mode) {
   double infinity = std::numeric_limits<double>::infinity();
   c.loop(0, kStripRows, 1, [&](Value inStrip) {
     ScoreRow ofRow;
-    if (!isPlain)
-      ofRow = change.getRow(c.add(row, inStrip));
+    if (mode != ScoreMode::Plain)
+      ofRow = change.getRow(c.add(row, inStrip), mode);
     Value most = foldScores(
-        inStrip, isPlain, c.splat(-infinity), [&](Value column, Value before) {
+        inStrip, mode, c.splat(-infinity), [&](Value column, Value before) {
           Value at = c.at(scores, inStrip, column);
           Value x = c.loadVector(at);
-          if (!isPlain) {
+          if (mode != ScoreMode::Plain) {
             x = change.hide(ofRow, column, change.change(ofRow, column, x),
                             -infinity);
             c.storeVector(x, at);
@@ -174,8 +174,8 @@ void ForwardEmitter::emitMaxima(Value row) {
   });
 }
 
-void ForwardEmitter::emitProbabilities(Value row, bool isPlain) {
-  emitMost(row, isPlain);
+void ForwardEmitter::emitProbabilities(Value row, ScoreMode mode) {
+  emitMost(row, mode);
   emitMaxima(row);
   c.loop(0, kStripRows, 1, [&](Value inStrip) {
     Value ofTile = c.add(row, inStrip);
@@ -183,27 +183,27 @@ void ForwardEmitter::emitProbabilities(Value row, bool isPlain) {
     Value factor = c.loadBroadcast(c.at(rescale, c.index(0), inStrip));
     Value sumAt = c.at(sum, ofTile, c.index(0));
     Value before = c.mulF(c.loadVector(sumAt), factor);
-    Value total = foldScores(inStrip, isPlain, before,
-                             [&](Value column, Value partialSum) {
-                               Value at = c.at(scores, inStrip, column);
-                               Value p = c.exp(c.subF(c.loadVector(at), most));
-                               c.storeVector(p, at);
-                               return c.addF(partialSum, p);
-                             });
+    Value total =
+        foldScores(inStrip, mode, before, [&](Value column, Value partialSum) {
+          Value at = c.at(scores, inStrip, column);
+          Value p = c.exp(c.subF(c.loadVector(at), most));
+          c.storeVector(p, at);
+          return c.addF(partialSum, p);
+        });
     c.storeVector(total, sumAt);
   });
 }
 
-void ForwardEmitter::emitWeighted(Value row, bool isPlain) {
+void ForwardEmitter::emitWeighted(Value row, ScoreMode mode) {
   BlockMatmul matmul;
   matmul.a = scores;
   matmul.b = v;
   matmul.c = rowsOf(out, row);
   matmul.beginRow = c.index(0);
   matmul.endRow = c.index(kStripRows);
-  matmul.beginK = isPlain ? c.index(0) : seen.begin;
+  matmul.beginK = mode == ScoreMode::Partial ? seen.begin : c.index(0);
   matmul.endK = c.index(keys);
-  if (!isPlain)
+  if (mode == ScoreMode::Partial)
     matmul.endKOfRow = [&](Value inStrip) { return getEndOfGroup(inStrip); };
   matmul.vectors = out.stride / c.width;
   matmul.initial = [&](Value inStrip, Value old) {
@@ -212,21 +212,16 @@ void ForwardEmitter::emitWeighted(Value row, bool isPlain) {
   c.matmul(matmul);
 }
 
-void ForwardEmitter::emitStrip(Value row, bool isPlain) {
-  emitScores(row, isPlain);
-  emitProbabilities(row, isPlain);
-  emitWeighted(row, isPlain);
+void ForwardEmitter::emitStrip(Value row, ScoreMode mode) {
+  emitScores(row, mode);
+  emitProbabilities(row, mode);
+  emitWeighted(row, mode);
 }
 
 void ForwardEmitter::emitStrip(Value row) {
   strip = row;
   seen = change.getRange(row, kStripRows);
-  auto emitSeen = [&] {
-    c.ifElse(c.isLess(seen.begin, seen.end), [&] { emitStrip(row, false); });
-  };
-  if (!seen.isPlain)
-    return emitSeen();
-  c.ifElse(seen.isPlain, [&] { emitStrip(row, true); }, emitSeen);
+  change.forModes(seen, [&](ScoreMode mode) { emitStrip(row, mode); });
 }
 
 /// Processes the block of keys from `key` on.
