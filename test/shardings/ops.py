@@ -13,7 +13,8 @@ DTYPES = {"f64": np.float64, "f32": np.float32, "i32": np.int32, "i64": np.int64
 OPS = {}
 # Ops that round nothing: elements move, or are chosen.
 EXACT = {"pp." + name for name in ("neg", "abs", "sign", "floor", "ceil", "round", "relu", "clamp", "maximum", "minimum", "compare", "select", "cast", "copy",
-                                   "constant", "iota", "reshape", "transpose", "slice", "pad", "concat", "broadcast", "embedding", "count")}
+                                   "constant", "iota", "reshape", "transpose", "slice", "pad", "concat", "broadcast", "embedding", "gather", "one_hot",
+                                   "count")}
 
 
 def is_exact(op):
@@ -331,6 +332,38 @@ def embedding_grad(op, ids, dy, key=None):
     result = np.zeros(op.shape(), dy.dtype)
     np.add.at(result, positions[is_here], dy[is_here])
     return result
+
+
+# --- indices -----------------------------------------------------------------
+
+
+def along(dim, ids):
+    """What selects elements at ids along a dimension."""
+    return tuple(ids if at == dim else each for at, each in enumerate(np.indices(ids.shape, sparse=True)))
+
+
+@define("gather")
+def gather(op, x, ids):
+    return x[along(op["dim"], ids)]
+
+
+@define("scatter_add")
+def scatter_add(op, x, ids, updates):
+    result = x.copy()
+    np.add.at(result, along(op["dim"], ids), updates)
+    return result
+
+
+@define("one_hot")
+def one_hot(op, ids):
+    return (ids[..., None] == np.arange(op.shape()[-1])).astype(DTYPES[op.dtype()])
+
+
+@define("cumsum")
+def cumsum(op, x):
+    x = np.flip(x, op["dim"]) if op.has("reverse") else x
+    sums = np.cumsum(x, op["dim"], dtype=x.dtype) - (x if op.has("exclusive") else 0)
+    return np.flip(sums, op["dim"]) if op.has("reverse") else sums
 
 
 # --- attention ---------------------------------------------------------------
