@@ -103,7 +103,7 @@ class Case:
         with open(model, "w") as file:
             file.write(text)
         safetensors_io.write(self.data, data)
-        compile_model(options, model, self.executable, THREADS, ["--optimizer", "sgd", "--no-generation"])
+        compile_model(options, model, self.executable, THREADS, ["--no-generation"], optimizer="sgd")
         self.ms, self.theirs, self.losses = [], [], None
 
     def run(self, options, beside):
