@@ -113,6 +113,13 @@ def scatter_add(x, ids, updates, dim):
     return result
 
 
+def scatter(x, ids, updates, dim):
+    result = x.copy()
+    for at in np.ndindex(ids.shape):
+        result[at[:dim] + (ids[at],) + at[dim + 1:]] = updates[at]
+    return result
+
+
 def one_hot(ids, count):
     return (ids[..., None] == np.arange(count)).astype(float)
 
@@ -159,7 +166,9 @@ def index_cases():
         high = shape[dim - 1]
         c += [(f"gather %0, %1 {at}", lambda x, i, d=dim: np.take_along_axis(x, i, d), [Rows(*shape), Ids(*ids, high=high)]),
               (f"scatter_add %0, %1, %2 {at}", lambda x, i, u, d=dim: scatter_add(x, i, u, d),
-               [Rows(*shape), Ids(*ids, high=high), Rows(*ids)])]
+               [Rows(*shape), Ids(*ids, high=high), Rows(*ids)]),
+               (f"scatter %0, %1, %2 {at}", lambda x, i, u, d=dim: scatter(x, i, u, d),
+                [Rows(*shape), Ids(*ids, high=high), Rows(*ids)])]
     # A table of the model: the gradient is a sum over the batch.
     c += [("gather %0, %1 {dim = 0 : i64}", lambda x, i: np.take_along_axis(x, i, 0), [P(6, *s), Ids(*s, high=6)])
           for s in [(), (3,), (2, 3)]]

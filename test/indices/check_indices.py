@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds ops that take or give indices against numpy, element by element: gather, scatter_add, top_k, sort, cumsum, one_hot,
+"""Holds ops that take or give indices against numpy, element by element: gather, scatter_add, scatter, top_k, sort, cumsum, one_hot,
 tril, triu, roll, minima, any, all, dispatch and combine.
 
 A model multiplies each value that it computes with a parameter of its shape and adds all up, so that the parameters'
@@ -194,6 +194,14 @@ def add_in_order(x, ids, updates, dim, type_):
     return np.moveaxis(x, 0, dim)
 
 
+def put_in_order(x, ids, updates, dim):
+    """The last update of an element stays."""
+    result = x.copy()
+    for at in np.ndindex(ids.shape):
+        result[at[:dim] + (ids[at],) + at[dim + 1:]] = updates[at]
+    return result
+
+
 def add_gathers(model, random, type_):
     for size, count, outer, inner in [(1, 1, (), ()), (1, 5, (), (3,)), (7, 33, (), ()), (31, 3, (), (33,)), (5, 9, (2,), (3,)), (33, 64, (), (1,)),
                                       (6, 10, (), (2, 3)), (3, 70, (), (65,))]:
@@ -210,6 +218,8 @@ def add_gathers(model, random, type_):
         value = model.value(type_, None, f"pp.scatter_add {', '.join(names)} {{dim = {dim} : i64}} : {', '.join(types)}")
         with np.errstate(over="ignore"):
             model.expect(value, type_, add_in_order(x, ids, updates, dim, type_))
+        value = model.value(type_, None, f"pp.scatter {', '.join(names)} {{dim = {dim} : i64}} : {', '.join(types)}")
+        model.expect(value, type_, put_in_order(x, ids, updates, dim))
     # One id for each row of 70 columns.
     ids = random.integers(0, 4, (model.batch, 9, 1))
     x, updates = (rounded(random.standard_normal((model.batch, n, 70)), type_) if type_ in FLOATS

@@ -169,12 +169,17 @@ template <typename OpT> static LogicalResult verifyScores(OpT op) {
   if (op.getWindow() && *op.getWindow() < 1)
     return op.emitOpError("window is ")
            << *op.getWindow() << ", but a query sees at least one key: itself";
+  // What scores of f32 are divided by and multiplied with.
+  constexpr double kLeastCap = 1e-30, kMostCap = 1e30;
   if (!op.getSoftCap())
     return success();
   double cap = op.getSoftCap()->convertToDouble();
   if (!(cap > 0) || std::isinf(cap))
     return op.emitOpError("soft_cap is ")
            << cap << ", but must be positive; leave it out for none";
+  if (cap < kLeastCap || cap > kMostCap)
+    return op.emitOpError("soft_cap is ")
+           << cap << ", but must be from 1e-30 to 1e30; leave it out for none";
   return success();
 }
 

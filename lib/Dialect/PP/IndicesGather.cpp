@@ -29,9 +29,24 @@ static std::optional<IndexRange> getRange(Value x, int64_t dim, bool inRange) {
   return IndexRange{getShape(x)[dim], std::nullopt};
 }
 
+/// Verifies that ids which are said to be in range are, if they are constant.
+template <typename OpT> static LogicalResult verifyInRange(OpT op) {
+  DenseIntElementsAttr ids;
+  if (!op.getInRange() || !matchPattern(op.getIds(), m_Constant(&ids)))
+    return success();
+  int64_t size = getShape(op.getX())[op.getDim()];
+  for (const APInt &id : ids)
+    if (id.isNegative() || id.getSExtValue() >= size)
+      return op.emitOpError("has the id ")
+             << id.getSExtValue() << ", which is not in [0, " << size << ")";
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // gather
 //===----------------------------------------------------------------------===//
+
+LogicalResult GatherOp::verify() { return verifyInRange(*this); }
 
 PP_INFER(GatherOp) {
   auto types = getTensors<GatherOp>(loc, operands);
@@ -101,43 +116,54 @@ PP_ADJOINT(GatherOp) {
 // scatter_add
 //===----------------------------------------------------------------------===//
 
-LogicalResult ScatterAddOp::verify() {
-  if (failed(verifyDim(*this, getDim(), getX())))
+template <typename OpT> static LogicalResult verifyUpdates(OpT op) {
+  auto x = op.getX(), updates = op.getUpdates();
+  if (failed(verifyDim(op, op.getDim(), x)))
     return failure();
-  if (getShape(getIds()) != getShape(getUpdates()) ||
-      !agreeBeside(getShape(getX()), getShape(getIds()), getDim()))
-    return emitOpError("ids of ")
-           << getIds().getType() << " and updates of " << getUpdates().getType()
-           << " do not fit x of " << getX().getType()
+  if (getShape(op.getIds()) != getShape(updates) ||
+      !agreeBeside(getShape(x), getShape(updates), op.getDim()))
+    return op.emitOpError("ids of ")
+           << op.getIds().getType() << " and updates of " << updates.getType()
+           << " do not fit x of " << x.getType()
            << ": both have one shape, which differs from x's in dimension "
-           << getDim() << " alone";
-  if (getElementTypeOrSelf(getX()) != getElementTypeOrSelf(getUpdates()))
-    return emitOpError("element types of ")
-           << getX().getType() << " and " << getUpdates().getType()
+           << op.getDim() << " alone";
+  if (getElementTypeOrSelf(x) != getElementTypeOrSelf(updates))
+    return op.emitOpError("element types of ")
+           << x.getType() << " and " << updates.getType()
            << " differ; pp.cast changes them";
   return success();
+}
+
+LogicalResult ScatterAddOp::verify() {
+  return failed(verifyUpdates(*this)) ? failure() : verifyInRange(*this);
 }
 
 bool ScatterAddOp::addsToZeros() {
   return matchPattern(getX(), m_AnyZeroFloat());
 }
 
-/// Onto zeros, the updates of a part of the ids give a partial sum.
-IterationSpace ScatterAddOp::getIterationSpace() {
+/// `kind`: of the loop over the ids of a line.
+template <typename OpT>
+static IterationSpace makeScatterSpace(OpT op, LoopKind kind) {
   SpaceBuilder builder;
-  LoopKind kind = addsToZeros() ? LoopKind::Sum : LoopKind::Replicate;
-  int64_t dim = getDim();
+  int64_t dim = op.getDim();
   SmallVector<unsigned> loops;
-  for (auto [i, size] : llvm::enumerate(getShape(getIds())))
+  for (auto [i, size] : llvm::enumerate(getShape(op.getIds())))
     loops.push_back(builder.addLoop(
         size, static_cast<int64_t>(i) == dim ? kind : LoopKind::Parallel));
   SmallVector<unsigned> table = loops;
-  table[dim] = builder.addLoop(getShape(getX())[dim], LoopKind::Replicate);
+  table[dim] = builder.addLoop(getShape(op.getX())[dim], LoopKind::Replicate);
   builder.addOperand(table);
   builder.addOperand(loops);
   builder.addOperand(loops);
   builder.addResult(table);
   return builder.take();
+}
+
+/// Onto zeros, the updates of a part of the ids give a partial sum.
+IterationSpace ScatterAddOp::getIterationSpace() {
+  return makeScatterSpace(*this,
+                          addsToZeros() ? LoopKind::Sum : LoopKind::Replicate);
 }
 
 bool ScatterAddOp::isLinearIn(ArrayRef<unsigned> operands) {
@@ -173,3 +199,61 @@ std::optional<int64_t> ScatterAddOp::countTiles(TilesAttr tiles) {
 }
 
 bool ScatterAddOp::usesStrides() { return false; }
+
+//===----------------------------------------------------------------------===//
+// scatter
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScatterOp::verify() { return verifyUpdates(*this); }
+
+IterationSpace ScatterOp::getIterationSpace() {
+  return makeScatterSpace(*this, LoopKind::Replicate);
+}
+
+/// Returns whether each of several ids along `dim` is the last of its kind. Of
+/// equal ids, which are in a row once they are sorted, the last has another
+/// after it, or none.
+static Value findLast(TensorBuilder &b, Value ids, IntegerAttr dim) {
+  int64_t along = dim.getInt();
+  auto type = cast<RankedTensorType>(ids.getType());
+  auto i32 = type.clone(b.builder.getI32Type());
+  auto sort = SortOp::create(
+      b.builder, b.loc, TypeRange{type, type.clone(b.builder.getI64Type())},
+      ids, dim, /*descending=*/UnitAttr());
+  SmallVector<int64_t> second(type.getRank(), 0), rest(type.getShape()),
+      one = rest;
+  second[along] = one[along] = 1;
+  --rest[along];
+  Value next = b.make<SliceOp>(type.clone(rest), sort.getValues(), second);
+  Value none = b.make<ConstantOp>(type.clone(one), -1.0);
+  Value after = b.make<ConcatOp>(ValueRange{next, none}, along);
+  Value isLast = b.compare(ComparePredicate::Ne, sort.getValues(), after);
+  // Back to where the ids were.
+  Value moved = b.make<ScatterAddOp>(
+      i32, b.make<ConstantOp>(i32, 0.0), sort.getIds(),
+      b.cast(isLast, i32.getElementType()), dim, b.builder.getUnitAttr());
+  return b.compare(ComparePredicate::Ne, moved, b.scalar(moved, 0));
+}
+
+/// The updates that stay have ids of their own, so that each is added to a
+/// zero.
+PP_DECOMPOSE(ScatterOp, Model) {
+  TensorBuilder b(builder, getLoc());
+  auto add = [&](RankedTensorType type, Value updates) {
+    return b.make<ScatterAddOp>(type, b.make<ConstantOp>(type, 0.0), getIds(),
+                                updates, getDimAttr(), /*in_range=*/UnitAttr());
+  };
+  Value updates = getUpdates();
+  if (getShape(getIds())[getDim()] > 1)
+    updates = b.select(findLast(b, getIds(), getDimAttr()), updates,
+                       b.scalar(updates, 0));
+  Type i32 = builder.getI32Type();
+  Value ones = b.make<BroadcastOp>(
+      getIds().getType().clone(i32),
+      b.make<ConstantOp>(RankedTensorType::get({}, i32), 1.0),
+      ArrayRef<int64_t>());
+  Value counts = add(getType().clone(i32), ones);
+  Value isReplaced =
+      b.compare(ComparePredicate::Ne, counts, b.scalar(counts, 0));
+  return {b.select(isReplaced, add(getType(), updates), getX())};
+}

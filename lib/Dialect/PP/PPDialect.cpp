@@ -206,6 +206,10 @@ void InitAttr::print(AsmPrinter &printer) const {
 LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                InitKind kind, APFloat first, APFloat second) {
   StringRef name = stringifyInitKind(kind);
+  for (const APFloat &number : {first, second})
+    if (!number.isFinite())
+      return emitError() << name << " needs finite numbers, got "
+                         << number.convertToDouble();
   if (kind == InitKind::Uniform && !(first < second))
     return emitError() << "uniform needs low < high, got "
                        << first.convertToDouble() << " and "

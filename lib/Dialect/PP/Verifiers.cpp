@@ -287,8 +287,7 @@ LogicalResult BroadcastOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReduceOp::verify() {
-  bool isLogical =
-      getKind() == ReduceKind::Any || getKind() == ReduceKind::All;
+  bool isLogical = getKind() == ReduceKind::Any || getKind() == ReduceKind::All;
   if (getType().getElementType().isInteger(1) != isLogical)
     return emitOpError("can't be ")
            << stringifyReduceKind(getKind()) << " of " << getX().getType()

@@ -104,6 +104,14 @@ func.func @soft_cap(%q: tensor<2x4x6x8xf32>, %k: tensor<2x2x6x8xf32>) {
 
 // -----
 
+func.func @large_cap(%q: tensor<2x4x6x8xf32>, %k: tensor<2x2x6x8xf32>) {
+  // expected-error @below {{'pp.attention' op soft_cap is 1.000000e+40, but must be from 1e-30 to 1e30; leave it out for none}}
+  %0:2 = pp.attention %q, %k, %k {soft_cap = 1.0e40 : f64} : tensor<2x4x6x8xf32>, tensor<2x2x6x8xf32>, tensor<2x2x6x8xf32>
+  return
+}
+
+// -----
+
 func.func @dropout(%q: tensor<2x4x6x8xf32>, %k: tensor<2x2x6x8xf32>) {
   // expected-error @below {{'pp.attention' op dropout is 1.000000e+00, but must be in [0, 1)}}
   %0:2 = pp.attention %q, %k, %k {dropout = 1.0 : f64} : tensor<2x4x6x8xf32>, tensor<2x2x6x8xf32>, tensor<2x2x6x8xf32>

@@ -40,6 +40,23 @@ func.func @scatter_shapes(%x: tensor<4x8xf32>, %ids: tensor<4x3xi32>, %updates: 
 
 // -----
 
+func.func @constant_ids(%x: tensor<4x8xf32>) {
+  %ids = pp.constant dense<[[0], [7], [8], [1]]> : tensor<4x1xi32>
+  // expected-error @below {{'pp.gather' op has the id 8, which is not in [0, 8)}}
+  %0 = pp.gather %x, %ids {dim = 1 : i64, in_range} : tensor<4x8xf32>, tensor<4x1xi32>
+  return
+}
+
+// -----
+
+func.func @replaced_shapes(%x: tensor<4x8xf32>, %ids: tensor<4x3xi32>, %updates: tensor<4x2xf32>) {
+  // expected-error @below {{'pp.scatter' op ids of 'tensor<4x3xi32>' and updates of 'tensor<4x2xf32>' do not fit x of 'tensor<4x8xf32>': both have one shape, which differs from x's in dimension 1 alone}}
+  %0 = pp.scatter %x, %ids, %updates {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x3xi32>, tensor<4x2xf32>
+  return
+}
+
+// -----
+
 func.func @scatter_types(%x: tensor<4x8xf32>, %ids: tensor<4x3xi32>, %updates: tensor<4x3xf64>) {
   // expected-error @below {{'pp.scatter_add' op element types of 'tensor<4x8xf32>' and 'tensor<4x3xf64>' differ; pp.cast changes them}}
   %0 = pp.scatter_add %x, %ids, %updates {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x3xi32>, tensor<4x3xf64>

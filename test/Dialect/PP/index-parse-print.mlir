@@ -9,6 +9,8 @@ func.func @elements(%x: tensor<4x8xf32>, %ids: tensor<4x3xi32>, %updates: tensor
   %1 = pp.gather %mask, %ids {dim = 1 : i64, in_range} : tensor<4x8xi1>, tensor<4x3xi32>
   // CHECK: pp.scatter_add %{{.*}}, %{{.*}}, %{{.*}} {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x3xi32>, tensor<4x3xf32>
   %2 = pp.scatter_add %x, %ids, %updates {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x3xi32>, tensor<4x3xf32>
+  // CHECK: pp.scatter %{{.*}}, %{{.*}}, %{{.*}} {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x3xi32>, tensor<4x3xf32>
+  %20 = pp.scatter %x, %ids, %updates {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x3xi32>, tensor<4x3xf32>
   // CHECK: pp.one_hot %{{.*}} : tensor<4x3xi32> to tensor<4x3x5xi64>
   %3 = pp.one_hot %ids : tensor<4x3xi32> to tensor<4x3x5xi64>
   return %0 : tensor<4x3xf32>

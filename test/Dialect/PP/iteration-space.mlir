@@ -303,6 +303,8 @@ func.func @indices(%x: tensor<4x8xf32>, %ids: tensor<4x3xi32>, %updates: tensor<
   %0 = pp.gather %x, %ids {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x3xi32>
   // expected-remark @below {{a=4 b=3(replicate) c=8(replicate): [a, c], [a, b], [a, b] -> [a, c]; linear in {0, 2}.}}
   %1 = pp.scatter_add %x, %ids, %updates {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x3xi32>, tensor<4x3xf32>
+  // expected-remark @below {{a=4 b=3(replicate) c=8(replicate): [a, c], [a, b], [a, b] -> [a, c].}}
+  %50 = pp.scatter %x, %ids, %updates {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x3xi32>, tensor<4x3xf32>
   // Onto zeros, parts of the updates give parts of the sum.
   // expected-remark @below {{a=4 b=8:  -> [a, b].}}
   %zeros = pp.constant dense<0.0> : tensor<4x8xf32>

@@ -24,6 +24,14 @@ func.func @init_uniform() {
 
 // -----
 
+func.func @init_infinite() {
+  // expected-error @below {{trunc_normal needs finite numbers, got}}
+  %0 = pp.param "w" {init = #pp.init<trunc_normal, 0.0, 0x7FF0000000000000>} : tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @init_truncated() {
   // expected-error @below {{trunc_normal needs a standard deviation >= 0, got -1.000000e+00}}
   %0 = pp.param "w" {init = #pp.init<trunc_normal, 0.0, -1.0>} : tensor<4xf32>

@@ -79,7 +79,7 @@ def PP_GatherOp : PP_ModelOp<"gather", [PP_Infer, PP_IndexSpace, PP_Element, PP_
   let summary = "elements of x at ids along `dim`: result[i, j] = x[ids[i, j], j] for dim 0";
   let description = [{
     ids have the rank of x and, in every other dimension, its size. They are in [0, x's size along `dim`), and are checked as those of `pp.embedding`;
-    with `in_range`, which says that what computes them gives no others, no task checks them. The gradient is a `pp.scatter_add`. Axes may cut every
+    with `in_range`, which says that what computes them gives no others, no task checks them. `ppopt import` writes it where ids follow from constants. The gradient is a `pp.scatter_add`. Axes may cut every
     dimension but `dim` of x.
 
     Example:
@@ -91,6 +91,7 @@ def PP_GatherOp : PP_ModelOp<"gather", [PP_Infer, PP_IndexSpace, PP_Element, PP_
   let arguments = (ins PP_Tensor:$x, PP_IntTensor:$ids, PP_I64Attr:$dim, UnitAttr:$in_range);
   let results = (outs PP_Tensor:$result);
   let assemblyFormat = "$x `,` $ids attr-dict `:` type($x) `,` type($ids)";
+  let hasVerifier = 1;
 }
 
 def PP_ScatterAddOp : PP_ModelOp<"scatter_add", [PP_IndexSpace, PP_Form, PP_Adjoint, AllTypesMatch<["x", "result"]>]> {
@@ -114,6 +115,24 @@ def PP_ScatterAddOp : PP_ModelOp<"scatter_add", [PP_IndexSpace, PP_Form, PP_Adjo
     /// Returns whether x is a constant of zeros.
     bool addsToZeros();
   }];
+}
+
+def PP_ScatterOp : PP_ModelOp<"scatter", [PP_Space, PP_Decompose, AllTypesMatch<["x", "result"]>]> {
+  let summary = "x, with updates in place of its elements at ids along `dim`";
+  let description = [{
+    As `pp.scatter_add`, but an update takes the place of the element. Of several with the same id the last one along `dim` does, and the others have a gradient
+    of 0, as the elements of x have that are replaced. A composite of `pp.sort` and `pp.scatter_add`, replaced before autodiff; an update of -0 becomes 0.
+
+    Example:
+
+    ```mlir
+    %y = pp.scatter %x, %ids, %updates {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x3xi32>, tensor<4x3xf32>
+    ```
+  }];
+  let arguments = (ins PP_NumberTensor:$x, PP_IntTensor:$ids, PP_NumberTensor:$updates, PP_I64Attr:$dim);
+  let results = (outs PP_NumberTensor:$result);
+  let assemblyFormat = "$x `,` $ids `,` $updates attr-dict `:` type($x) `,` type($ids) `,` type($updates)";
+  let hasVerifier = 1;
 }
 
 def PP_OneHotOp : PP_ModelOp<"one_hot", [PP_IndexSpace, PP_Element]> {
