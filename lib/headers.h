@@ -12,9 +12,9 @@
 #include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Dialect/PP/StepOps.h"
 #include "ppopt/Dialect/PP/TaskOps.h"
-#include "ppopt/Dialect/PP/Shapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

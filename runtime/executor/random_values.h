@@ -19,7 +19,8 @@ namespace ppopt::runtime {
 inline constexpr int64_t blocksAtOnce = 64;
 
 /// Draws the values of `blocksAtOnce` blocks from `firstBlock` on, for a
-/// uniform, normal or truncated normal initializer. `out` has 4·blocksAtOnce elements.
+/// uniform, normal or truncated normal initializer. `out` has 4·blocksAtOnce
+/// elements.
 void drawValues(const Initializer &init, int64_t seed, uint64_t stream,
                 uint64_t firstBlock, double *out);
 

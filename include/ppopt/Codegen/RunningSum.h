@@ -14,9 +14,7 @@ public:
       : lines(puller, op.getX(), op.getDim()), puller(puller), op(op) {}
 
   /// The type in which elements are added.
-  Type getType() {
-    return getStatisticsType(getElementTypeOrSelf(op.getX()));
-  }
+  Type getType() { return getStatisticsType(getElementTypeOrSelf(op.getX())); }
   Value getZero();
   /// Returns the index along the dimension of step number `step`.
   Value getPlace(Value step);

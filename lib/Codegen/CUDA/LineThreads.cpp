@@ -19,8 +19,8 @@ using namespace mlir::pp;
 void pp::planLines(KernelOp kernel) {
   int64_t lines = kernel.getFormAttr().getNumElements();
   int64_t threads = countThreads(kernel, lines);
-  setTiles(kernel, llvm::divideCeil(lines, threads), threads,
-           TileUnit::Rows, threads, /*perRow=*/1, /*each=*/1);
+  setTiles(kernel, llvm::divideCeil(lines, threads), threads, TileUnit::Rows,
+           threads, /*perRow=*/1, /*each=*/1);
 }
 
 /// Emits `body` for the number of the thread's line, if it has one.
