@@ -93,9 +93,9 @@ def write_gpt(options, directory, shape, name="gpt"):
     return model
 
 
-def compile_model(options, model, executable, threads, flags, optimizer="adamw"):
+def compile_model(options, model, executable, threads, flags):
     """The seconds that it took. Raises Unavailable."""
-    command = [*priority(options), options.ppopt, "compile", model, "--threads", str(threads), "--optimizer", optimizer, *flags,
+    command = [*priority(options), options.ppopt, "compile", model, "--threads", str(threads), "--optimizer", "adamw", *flags,
                "-o", executable]
     begin = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""PyTorch's side of ops.py: forward, backward and an SGD step of one op. torch_ops.py CASE FOLDER --steps N --threads N; run in .venv-pytorch.
+"""PyTorch's side of ops.py: forward, backward and a step of AdamW of one op. torch_ops.py CASE FOLDER --steps N --threads N; run in .venv-pytorch.
 
 FOLDER has the tensors of the case in data.safetensors. Prints the milliseconds of each step as JSON.
 """
@@ -59,13 +59,14 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     step, weights = make_step(json.loads(options.case), load_file(os.path.join(options.folder, "data.safetensors")))
-    optimizer = torch.optim.SGD(weights, lr=1e-3)
+    optimizer = torch.optim.AdamW(weights, lr=3e-4, betas=(0.9, 0.95), fused=True)
     ms = []
     for _ in range(options.steps):
         begin = time.monotonic()
         optimizer.zero_grad()
         loss = step(*weights)
         loss.backward()
+        torch.nn.utils.clip_grad_norm_(weights, 1.0)
         optimizer.step()
         ms.append((time.monotonic() - begin) * 1e3)
     print(json.dumps({"ms": ms[1:], "loss": loss.item()}))
