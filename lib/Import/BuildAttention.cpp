@@ -26,21 +26,12 @@ namespace {
 
 /// What a constant mask shows.
 struct MaskForm {
-  bool isAll = false;     ///< each position sees all
-  bool isCausal = false;  ///< position t sees those up to it
-  int64_t window = 0;     ///< and of these only the last `window`; 0: all
-  bool isBoolean = false; ///< it only shows and hides
+  bool isAll = false;      ///< each position sees all
+  bool isCausal = false;   ///< position t sees those up to it
+  int64_t window = 0;      ///< and of these only the last `window`; 0: all
+  bool isBoolean = false;  ///< it only shows and hides
+  bool isInfinite = false; ///< one of its numbers is -infinity
 };
-
-/// Returns whether a mask of numbers hides a key for certain.
-bool recogniseHidden(const HostTensor &mask) {
-  bool hides = false;
-  HostTensor distinct = mask.collapse();
-  HostTensor::forEachIndex(distinct.getShape(), [&](ArrayRef<int64_t> at) {
-    hides |= distinct.getReal(at) == -INFINITY;
-  });
-  return hides;
-}
 
 /// Reads a mask of booleans, or of numbers that are added to scores.
 MaskForm recogniseMask(const HostTensor &mask) {
@@ -56,6 +47,7 @@ MaskForm recogniseMask(const HostTensor &mask) {
     double value = distinct.getReal(at);
     bool sees = distinct.isFloat() ? value == 0 : value != 0;
     form.isBoolean &= sees || !distinct.isFloat() || value == -INFINITY;
+    form.isInfinite |= value == -INFINITY;
     form.isAll &= sees;
   });
   if (form.isAll || !form.isCausal)
@@ -156,7 +148,7 @@ std::optional<Masking> buildMasking(OpCall &call, Emitter &emit,
   // A query of which all keys are hidden gives zeros, so what is hidden is
   // said.
   Value hidden = emit.number(call.result().type, -INFINITY);
-  if (!mask.constant || recogniseHidden(*mask.constant))
+  if (!mask.constant || form.isInfinite)
     masking.mask = spreadMask(
         emit, emit.compare(ComparePredicate::Ne, added, hidden), scores);
   if (!form.isBoolean)

@@ -17,7 +17,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "gradients")]
-from ops import combine, dispatch, places  # noqa: E402
+from ops import combine, dispatch, places, scatter  # noqa: E402
 from support.executable import compile_model, environment, run  # noqa: E402
 from support.results import Harness  # noqa: E402
 from support import safetensors_io  # noqa: E402
@@ -194,14 +194,6 @@ def add_in_order(x, ids, updates, dim, type_):
     return np.moveaxis(x, 0, dim)
 
 
-def put_in_order(x, ids, updates, dim):
-    """The last update of an element stays."""
-    result = x.copy()
-    for at in np.ndindex(ids.shape):
-        result[at[:dim] + (ids[at],) + at[dim + 1:]] = updates[at]
-    return result
-
-
 def add_gathers(model, random, type_):
     for size, count, outer, inner in [(1, 1, (), ()), (1, 5, (), (3,)), (7, 33, (), ()), (31, 3, (), (33,)), (5, 9, (2,), (3,)), (33, 64, (), (1,)),
                                       (6, 10, (), (2, 3)), (3, 70, (), (65,))]:
@@ -219,7 +211,7 @@ def add_gathers(model, random, type_):
         with np.errstate(over="ignore"):
             model.expect(value, type_, add_in_order(x, ids, updates, dim, type_))
         value = model.value(type_, None, f"pp.scatter {', '.join(names)} {{dim = {dim} : i64}} : {', '.join(types)}")
-        model.expect(value, type_, put_in_order(x, ids, updates, dim))
+        model.expect(value, type_, scatter(x, ids, updates, dim))
     # One id for each row of 70 columns.
     ids = random.integers(0, 4, (model.batch, 9, 1))
     x, updates = (rounded(random.standard_normal((model.batch, n, 70)), type_) if type_ in FLOATS

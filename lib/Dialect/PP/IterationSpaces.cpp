@@ -30,16 +30,10 @@ static IterationSpace elementwiseSpace(Operation *op,
         size, i + 1 == shape.size() ? lastKind : LoopKind::Parallel));
   for (Value operand : op->getOperands()) {
     ArrayRef<int64_t> sizes = getShape(operand);
-    if (operand == key) {
+    if (operand == key)
       builder.addUniformOperand(sizes.size());
-      continue;
-    }
-    TensorLoops dims(sizes.size());
-    unsigned shift = shape.size() - sizes.size();
-    for (auto [i, size] : llvm::enumerate(sizes))
-      if (size == shape[shift + i])
-        dims[i].push_back(loops[shift + i]);
-    builder.addOperand(std::move(dims));
+    else
+      builder.addBroadcastOperand(sizes, loops);
   }
   builder.addResult(loops);
   return builder.take();

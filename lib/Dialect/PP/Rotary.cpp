@@ -228,15 +228,8 @@ IterationSpace RotateOp::getIterationSpace() {
                                               ? LoopKind::Replicate
                                               : LoopKind::Parallel));
   builder.addOperand(loops);
-  for (Value table : {getCos(), getSin()}) {
-    ArrayRef<int64_t> sizes = getShape(table);
-    TensorLoops dims(sizes.size());
-    size_t shift = shape.size() - sizes.size();
-    for (auto [i, size] : llvm::enumerate(sizes))
-      if (size == shape[shift + i])
-        dims[i].push_back(loops[shift + i]);
-    builder.addOperand(std::move(dims));
-  }
+  for (Value table : {getCos(), getSin()})
+    builder.addBroadcastOperand(getShape(table), loops);
   builder.addResult(loops);
   return builder.take();
 }

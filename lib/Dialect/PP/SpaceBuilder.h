@@ -41,6 +41,16 @@ public:
   void addResult(TensorLoops loops) {
     space.results.push_back(std::move(loops));
   }
+  /// Adds an operand of these sizes that is broadcast, aligned at the right, to
+  /// a tensor whose dimension i runs over loops[i].
+  void addBroadcastOperand(ArrayRef<int64_t> sizes, ArrayRef<unsigned> loops) {
+    TensorLoops dims(sizes.size());
+    ArrayRef<unsigned> aligned = loops.take_back(sizes.size());
+    for (auto [dim, size, loop] : llvm::zip(dims, sizes, aligned))
+      if (size == space.loops[loop].extent)
+        dim.push_back(loop);
+    addOperand(std::move(dims));
+  }
   /// Adds an operand that every iteration reads in full (a random key).
   void addUniformOperand(unsigned rank) {
     space.operands.push_back(TensorLoops(rank));
