@@ -358,6 +358,21 @@ void ScoreCode::forModes(const ScoreRange &range,
   if (!range.isPlain)
     return emitIfAny();
   c.ifElse(range.isPlain, [&] { emit(ScoreMode::Plain); }, emitIfAny);
+void ScoreCode::multiply(BlockMatmul matmul, const ScoreRange &range,
+                         ScoreMode mode,
+                         llvm::function_ref<Value(Value)> getEndOfGroup) {
+  matmul.vectors = keysOfBlock / c.width;
+  if (mode == ScoreMode::Partial) {
+    for (PackedMatrix *matrix : {&matmul.b, &matmul.c})
+      matrix->pointer = c.at(*matrix, c.index(0), range.begin);
+    matmul.vectorsOfRow = [&](Value row) {
+      Value count = c.sub(getEndOfGroup(row), range.begin);
+      return c.divideUp(c.max(c.index(0), count), c.width);
+    };
+  }
+  c.matmul(matmul);
+}
+
 }
 
 ScoreRow ScoreCode::getRow(Value row, ScoreMode mode) {

@@ -80,6 +80,12 @@ public:
   Value getEnd(Value row);
   Value getBegin(Value row);
 
+  /// Emits a matmul of rows of queries and columns of the block's keys, without
+  /// the columns that `mode` leaves out. `getEndOfGroup`: of the columns that
+  /// the rows of a group, from its first row on, need.
+  void multiply(BlockMatmul matmul, const ScoreRange &range, ScoreMode mode,
+                llvm::function_ref<Value(Value row)> getEndOfGroup);
+
   ScoreRow getRow(Value row, ScoreMode mode);
   /// The same for a query at a position; the operands have no mask, bias or
   /// segments.

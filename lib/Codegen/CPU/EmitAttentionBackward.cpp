@@ -238,16 +238,8 @@ void BackwardEmitter::emitScores(const PackedMatrix &a, const PackedMatrix &b,
   matmul.endRow = queryCount;
   matmul.beginK = c.index(0);
   matmul.endK = c.index(k);
-  matmul.vectors = block / c.width;
-  if (mode == ScoreMode::Partial) {
-    matmul.b.pointer = c.at(b, c.index(0), seen.begin);
-    matmul.c.pointer = c.at(to, c.index(0), seen.begin);
-    matmul.vectorsOfRow = [&](Value row) {
-      Value count = c.sub(getEndOfGroup(row), seen.begin);
-      return c.divideUp(c.max(c.index(0), count), c.width);
-    };
-  }
-  c.matmul(matmul);
+  change.multiply(matmul, seen, mode,
+                  [&](Value row) { return getEndOfGroup(row); });
 }
 
 /// Replaces the scores in `p` by probabilities, and the gradients of

@@ -101,16 +101,8 @@ void ForwardEmitter::emitScores(Value row, ScoreMode mode) {
   matmul.endRow = c.index(kStripRows);
   matmul.beginK = c.index(0);
   matmul.endK = c.index(c.queryWidth);
-  matmul.vectors = keys / c.width;
-  if (mode == ScoreMode::Partial) {
-    matmul.b.pointer = c.at(kTransposed, c.index(0), seen.begin);
-    matmul.c.pointer = c.at(scores, c.index(0), seen.begin);
-    matmul.vectorsOfRow = [&](Value inStrip) {
-      Value count = c.sub(getEndOfGroup(inStrip), seen.begin);
-      return c.divideUp(c.max(c.index(0), count), c.width);
-    };
-  }
-  c.matmul(matmul);
+  change.multiply(matmul, seen, mode,
+                  [&](Value inStrip) { return getEndOfGroup(inStrip); });
 }
 
 /// Passes a value through `body` for each vector of scores of a row that its

@@ -300,38 +300,33 @@ SeenRange DeviceScores::narrow(SeenRange range, Value first, int64_t count,
   return {alignDown(widen(found[0]), step), widen(found[1])};
 }
 
+/// Returns [begin, end), but no more than `count` in all; a null end is
+/// `count`.
+SeenRange DeviceScores::makeRange(Value begin, Value end, int64_t count) {
+  Value all = code.index(count);
+  return {begin, end ? code.min(all, end) : all};
+}
+
 SeenRange DeviceScores::getKeys(Value first, int64_t count, int64_t step) {
-  Value last = shift(first, count - 1);
-  SeenRange range{alignDown(getFirstKey(first), step), code.index(code.keys)};
-  if (Value end = getEndKey(last))
-    range.end = code.min(range.end, end);
-  return narrow(range, first, count, step);
+  Value begin = alignDown(getFirstKey(first), step);
+  Value end = getEndKey(shift(first, count - 1));
+  return narrow(makeRange(begin, end, code.keys), first, count, step);
 }
 
 SeenRange DeviceScores::getKeysOfAll(Value first, int64_t count) {
-  Value last = shift(first, count - 1);
-  SeenRange range{getFirstKey(last), code.index(code.keys)};
-  if (Value end = getEndKey(first))
-    // Causality leaves keys that exist.
-    range.end = code.isCausal ? end : code.min(range.end, end);
-  return range;
+  return makeRange(getFirstKey(shift(first, count - 1)), getEndKey(first),
+                   code.keys);
 }
 
 SeenRange DeviceScores::getQueries(Value first, int64_t count, int64_t step) {
-  Value last = shift(first, count - 1);
-  SeenRange range{alignDown(getFirstQuery(first), step),
-                  code.index(code.queries)};
-  if (Value end = getEndQuery(last))
-    range.end = code.min(range.end, end);
-  return narrow(range, first, count, step);
+  Value begin = alignDown(getFirstQuery(first), step);
+  Value end = getEndQuery(shift(first, count - 1));
+  return narrow(makeRange(begin, end, code.queries), first, count, step);
 }
 
 SeenRange DeviceScores::getQueriesOfAll(Value first, int64_t count) {
-  Value last = shift(first, count - 1);
-  SeenRange range{getFirstQuery(last), code.index(code.queries)};
-  if (Value end = getEndQuery(first))
-    range.end = code.min(range.end, end);
-  return range;
+  return makeRange(getFirstQuery(shift(first, count - 1)), getEndQuery(first),
+                   code.queries);
 }
 
 void DeviceScores::clearOutside(Value result, Value firstQuery, int64_t count,

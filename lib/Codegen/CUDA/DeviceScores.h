@@ -107,6 +107,7 @@ private:
   Value alignDown(Value number, int64_t step);
   /// Returns the part of a range, of keys or queries, from the first to the
   /// last whose segment lies between those of `count` others, from `first` on.
+  SeenRange makeRange(Value begin, Value end, int64_t count);
   SeenRange narrow(SeenRange range, Value first, int64_t count, int64_t step);
   Value combineWarp(Value value, bool isMaximum);
   Value emitExtreme(Value a, Value b, bool isMaximum);
