@@ -17,6 +17,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
+from support.attention import each_head, probabilities  # noqa: E402
 from support.executable import compile_model, expect_close, run  # noqa: E402
 from support.results import Harness  # noqa: E402
 
@@ -30,46 +31,24 @@ def sum_to(x, shape):
     return x.sum(tuple(i for i, n in enumerate(shape) if n == 1), keepdims=True).reshape(shape)
 
 
-def attention(values, dout, scale, causal=False, window=None, cap=None, mask=None, segments=None):
-    """The output, and the gradients of `values`: q, k and v [batch, heads, positions, width], perhaps bias and slopes."""
+def attention(values, dout, **options):
+    """The output, and the gradients of `values`: q, k and v, perhaps bias and slopes."""
     q, k, v = (values[name] for name in "qkv")
-    group = q.shape[1] // k.shape[1]
-    each_k, each_v = k.repeat(group, 1), v.repeat(group, 1)
-    queries, keys = q.shape[2], k.shape[2]
-    distance = np.arange(keys) - np.arange(queries)[:, None] - (keys - queries)
-    raw = q @ each_k.swapaxes(-1, -2) * scale
-    share = np.tanh(raw / cap) if cap else 0
-    s = cap * share if cap else raw
-    if "slopes" in values:
-        s = s + values["slopes"][:, None, None] * distance
-    if "bias" in values:
-        s = s + values["bias"]
-    hidden = np.zeros(s.shape, bool)
-    if causal:
-        hidden |= distance > 0
-    if window:
-        hidden |= abs(distance) >= window
-    if mask is not None:
-        hidden |= ~mask
-    if segments is not None:
-        hidden |= (segments[:, :, None] != segments[:, None, :])[:, None]
-    s = np.where(hidden, -np.inf, s)
-    most = np.maximum(s.max(-1, keepdims=True), -1e30)
-    p = np.exp(s - most)
-    p /= np.maximum(p.sum(-1, keepdims=True), 1e-30)
-    dp = dout @ each_v.swapaxes(-1, -2)
+    scale = 1 / math.sqrt(q.shape[-1])
+    p, distance, slope = probabilities(q, k, bias=values.get("bias"), slopes=values.get("slopes"), **options)
+    dp = dout @ each_head(v, q).swapaxes(-1, -2)
     ds = p * (dp - (dp * p).sum(-1, keepdims=True))
     gradients = {}
     if "bias" in values:
         gradients["bias"] = sum_to(ds, values["bias"].shape)
     if "slopes" in values:
         gradients["slopes"] = (ds * distance).sum((0, 2, 3))
-    raw_ds = ds * (1 - share * share) * scale
+    raw_ds = ds * slope * scale
 
     def of_group(x):
-        return x.reshape(k.shape[0], k.shape[1], group, *x.shape[2:]).sum(2)
-    gradients |= {"q": raw_ds @ each_k, "k": of_group(raw_ds.swapaxes(-1, -2) @ q), "v": of_group(p.swapaxes(-1, -2) @ dout)}
-    return p @ each_v, gradients
+        return x.reshape(*k.shape[:2], -1, *x.shape[2:]).sum(2)
+    gradients |= {"q": raw_ds @ each_head(k, q), "k": of_group(raw_ds.swapaxes(-1, -2) @ q), "v": of_group(p.swapaxes(-1, -2) @ dout)}
+    return p @ each_head(v, q), gradients
 
 
 def tensor(type_, *shape):
@@ -203,8 +182,8 @@ class Case:
             parts = np.split(params.pop("qkv"), 3, axis=-1)
             params |= {n: heads_first(part) for n, part in zip("qkv", parts)}
         weights = self.weights.astype(np.float64)
-        out, gradients = attention(params, heads_first(weights), 1 / math.sqrt(self.width), self.causal, self.window, self.cap,
-                                   self.mask, self.segments)
+        out, gradients = attention(params, heads_first(weights), causal=self.causal, window=self.window, cap=self.cap, mask=self.mask,
+                                   segments=self.segments, number=self.weights.dtype)
         loss = (out * heads_first(weights)).sum()
         if self.fused:
             merged = [gradients.pop(n).swapaxes(1, 2).reshape(self.batch, self.queries, -1) for n in "qkv"]
