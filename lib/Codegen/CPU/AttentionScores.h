@@ -2,7 +2,7 @@
 //
 // Code for the scores of a block of queries and a block of keys: the soft cap,
 // slopes and bias that change them, and what hides keys (causality, a window, a
-// mask, segments). Scores are in units of AttentionCode.
+// mask, segments).
 //
 //===----------------------------------------------------------------------===//
 

@@ -61,8 +61,8 @@ Value DeviceScores::change(Value score, Value query, Value key, Value *slope) {
     *slope = Value();
   if (softCap != 0) {
     Value t = math::TanhOp::create(
-        builder, loc, code.mulF(score, code.constant(code.unit / softCap)));
-    score = code.mulF(t, code.constant(softCap / code.unit));
+        builder, loc, code.mulF(score, code.constant(1 / softCap)));
+    score = code.mulF(t, code.constant(softCap));
     if (slope)
       *slope = code.subF(code.constant(1), code.mulF(t, t));
   }
@@ -70,16 +70,14 @@ Value DeviceScores::change(Value score, Value query, Value key, Value *slope) {
     // Of 32 bits, with a sign.
     Value distance = arith::IndexCastOp::create(
         builder, loc, builder.getI32Type(), code.sub(key, getPosition(query)));
-    Value perKey =
-        code.mulF(load(slopes, code.head), code.constant(1 / code.unit));
     score = math::FmaOp::create(
-        builder, loc, perKey,
+        builder, loc, load(slopes, code.head),
         arith::SIToFPOp::create(builder, loc, code.type, distance), score);
   }
   if (bias) {
     Value added =
         load(bias, {code.row, code.head, clampQuery(query), clampKey(key)});
-    score = code.addF(score, code.mulF(added, code.constant(1 / code.unit)));
+    score = code.addF(score, added);
   }
   return score;
 }
@@ -150,10 +148,12 @@ Value DeviceScores::getDivisor(Value sum) {
   return hideRows() ? selectWhere(sum, 0, 1, sum) : sum;
 }
 
-Value DeviceScores::getLse(Value maximum, Value sum) {
-  Value lse =
-      code.mulF(code.addF(maximum, code.log(sum)), code.constant(code.unit));
-  return hideRows() ? selectWhere(sum, 0, kInfinity, lse) : lse;
+void DeviceScores::storeLse(Value maximum, Value sum, Value lse, Value query) {
+  code.store(getBase(maximum), lse, query, code.index(0));
+  Value log = math::LogOp::create(code.builder, code.loc, sum);
+  if (hideRows())
+    log = selectWhere(sum, 0, kInfinity, log);
+  code.store(log, lse, query, code.index(1));
 }
 
 //===----------------------------------------------------------------------===//
