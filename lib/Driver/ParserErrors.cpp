@@ -76,6 +76,9 @@ static StringRef findNearestOp(StringRef name, MLIRContext &context) {
 }
 
 static std::string explainOp(StringRef name, MLIRContext &context) {
+  // A function's `return` is known.
+  if (name == "return")
+    return "unknown op 'return'; the body of a pp.repeat ends with 'pp.yield'";
   StringRef nearest = findNearestOp(name, context);
   return ("unknown op '" + name + "'" +
           (nearest.empty() ? "; a model may have the pp ops in docs/reference, "

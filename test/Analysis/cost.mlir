@@ -32,10 +32,10 @@ func.func @cost(%x: tensor<8x4xf32>, %ids: tensor<8xi32>, %q: tensor<2x3x8x4xf32
   %4 = pp.slice %3 [0, 0] : tensor<8x16xf32> to tensor<8x4xf32>
 
   // Two matmuls of 2·2·3·8·8·4, six steps on each of the 2·3·8·8 scores; backward five matmuls and ten steps.
-  // expected-remark @below {{6144 flops, 2304 elements, 3264 bytes; backward 15360, 3840, 6336.}}
+  // expected-remark @below {{6144 flops, 2304 elements, 3456 bytes; backward 15360, 3840, 6528.}}
   %o, %lse = pp.attention %q, %q, %q : tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>
   // A position sees 4.5 of 8 on average.
-  // expected-remark @below {{3456 flops, 1296 elements, 3264 bytes; backward 8640, 2160, 6336.}}
+  // expected-remark @below {{3456 flops, 1296 elements, 3456 bytes; backward 8640, 2160, 6528.}}
   %half, %lse_half = pp.attention %q, %q, %q {causal} : tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>
   // expected-remark @below {{0 flops, 192 elements, 772 bytes; backward 0, 192, 772.}}
   %s = pp.reduce sum %o [0, 1, 2, 3] : tensor<2x3x8x4xf32>

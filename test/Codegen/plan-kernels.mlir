@@ -52,8 +52,8 @@ pp.kernel @attention(%q: tensor<2x3x300x64xf32>, %k: tensor<2x3x20x64xf32>) -> t
   pp.return %o : tensor<2x3x300x64xf32>
 }
 // CHECK: pp.kernel @grad{{.*}}tiles = #pp.tiles<6 of 1 heads, blocks of 32>
-pp.kernel @grad(%q: tensor<2x3x300x64xf64>, %lse: tensor<2x3x300xf64>) -> tensor<2x3x300x64xf64> attributes {form = #pp.form<attention_grad 2x3x300x64>} {
-  %dq, %dk, %dv = pp.attention_grad %q, %q, %q, %q, %lse, %q : tensor<2x3x300x64xf64>, tensor<2x3x300x64xf64>, tensor<2x3x300x64xf64>, tensor<2x3x300x64xf64>, tensor<2x3x300xf64>
+pp.kernel @grad(%q: tensor<2x3x300x64xf64>, %lse: tensor<2x3x300x2xf64>) -> tensor<2x3x300x64xf64> attributes {form = #pp.form<attention_grad 2x3x300x64>} {
+  %dq, %dk, %dv = pp.attention_grad %q, %q, %q, %q, %lse, %q : tensor<2x3x300x64xf64>, tensor<2x3x300x64xf64>, tensor<2x3x300x64xf64>, tensor<2x3x300x64xf64>, tensor<2x3x300x2xf64>
   pp.return %dq : tensor<2x3x300x64xf64>
 }
 // CHECK: pp.kernel @step{{.*}}tiles = #pp.tiles<3 of 1 heads, blocks of 4096>

@@ -1,7 +1,7 @@
 """Ops of today's models beside PyTorch's: forward, backward and a step of AdamW of one op, in turn. Printed are least and median steps and ratios.
 
-Attention is that of 8 rows, 12 heads, 512 positions, width 64. Indices are of rows of 1,024 and 50,257 elements. Packed documents are eight of 64
-positions, and beside them stands our own causal attention over all 512.
+Attention is that of 8 rows, 12 heads, 512 positions, width 64. Indices are of rows of 1,024 and 50,257 elements. Packed documents are four of 128
+positions, and beside them stands our own causal attention over all 512: the whole step, and attention's kernels by --profile.
 """
 import json
 import os
@@ -49,7 +49,7 @@ def masked():
 
 def packed():
     kind = f"tensor<{BATCH}x{POSITIONS}xi32>"
-    ids = np.tile(np.repeat(np.arange(8, dtype=np.int32), POSITIONS // 8), (BATCH, 1))
+    ids = np.tile(np.repeat(np.arange(4, dtype=np.int32), POSITIONS // 4), (BATCH, 1))
     return attention("packed", "causal", (" segments %ids", f", {kind}"), declared=f', %ids: {kind} {{pp.input = "ids"}}', extra={"ids": ids})
 
 
@@ -104,13 +104,19 @@ class Case:
             file.write(text)
         safetensors_io.write(self.data, data)
         compile_model(options, model, self.executable, THREADS, ["--no-generation"])
-        self.ms, self.theirs, self.losses = [], [], None
+        self.ms, self.theirs, self.attention = [], [], []
 
-    def run(self, options, beside):
-        run = ours(options, self.executable, os.path.join(self.folder, "log.jsonl"), 1, THREADS, ["--no-shuffle"], data=["--inputs", self.data])
+    def run_ours(self, options, flags=()):
+        run = ours(options, self.executable, os.path.join(self.folder, "log.jsonl"), 1, THREADS, ["--no-shuffle", *flags], data=["--inputs", self.data])
         self.ms += run.ms
-        if not beside:
-            return
+        return run
+
+    def run_profile(self, options):
+        lines = self.run_ours(options, ["--profile"]).lines
+        self.attention.append(sum(line["ms_per_step"] for line in lines if line.get("event") == "profile_line" and "attention" in line["name"]))
+
+    def run_both(self, options):
+        run = self.run_ours(options)
         command = [*priority(options), "taskset", "-c", ",".join(map(str, cores()[:THREADS])), options.pytorch, str(HERE / "torch_ops.py"),
                    json.dumps(self.case), self.folder, "--steps", str(options.steps), "--threads", str(THREADS)]
         other = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -118,21 +124,23 @@ class Case:
         if abs(run.losses[0] - other["loss"]) > 1e-2 * (1 + abs(other["loss"])):
             raise Failed(f"{self.name}: the losses differ: {run.losses[0]}, PyTorch's {other['loss']}")
 
-    def compare(self, ms, whose, goal):
-        least, median = (of(self.ms) / of(ms) for of in (min, statistics.median))
-        print(f"  {self.name:<26} {min(self.ms):8.1f} ms, {whose} {min(ms):8.1f} ms: ratio {least:.2f}, of medians {median:.2f}, goal {goal}: "
-              f"{'met' if least <= goal else 'not met'}", flush=True)
+
+def compare(name, ms, other, whose, goal=None):
+    least, median = (of(ms) / of(other) for of in (min, statistics.median))
+    judged = f", goal {goal}: {'met' if least <= goal else 'not met'}" if goal else ""
+    print(f"  {name:<26} {min(ms):8.1f} ms, {whose} {min(other):8.1f} ms: ratio {least:.2f}, of medians {median:.2f}{judged}", flush=True)
 
 
 def measure(options, directory):
     for name, describe, goal in CASES:
         case = Case(options, directory, name, describe)
         for _ in range(max(LEAST_ROUNDS, options.rounds)):
-            case.run(options, beside=True)
-        case.compare(case.theirs, "PyTorch's", goal)
-    sides = [Case(options, directory, "packed, 8 documents", packed),
-             Case(options, directory, "causal", lambda: attention("causal", "causal"))]
+            case.run_both(options)
+        compare(name, case.ms, case.theirs, "PyTorch's", goal)
+    documents = Case(options, directory, "packed", packed)
+    whole = Case(options, directory, "causal", lambda: attention("causal", "causal"))
     for _ in range(max(LEAST_ROUNDS, options.rounds)):
-        for side in sides:
-            side.run(options, beside=False)
-    sides[0].compare(sides[1].ms, "causal", PACKED_GOAL)
+        documents.run_profile(options)
+        whole.run_profile(options)
+    compare("4 documents, step", documents.ms, whole.ms, "causal")
+    compare("4 documents, attention", documents.attention, whole.attention, "causal", PACKED_GOAL)

@@ -197,15 +197,15 @@ static std::map<int64_t, int64_t> findCoordinates(BlockArgument argument) {
   return parts;
 }
 
-/// Says about what the logarithms of the sums of exponentials are, if the
-/// argument is these of an attention: of as many normal scores as there are
-/// keys. With others the weights of its values would not add up to 1.
+/// Says about what the two parts of log-sum-exps are, if the argument is these
+/// of an attention: of as many normal scores as there are keys. With others the
+/// weights of its values would not add up to 1.
 static void describeSums(BlockArgument argument, Operand &operand) {
   for (Operation *user : argument.getUsers())
     if (auto gradient = dyn_cast<AttentionGradOp>(user);
         gradient && gradient.getLse() == argument) {
       auto keys = cast<RankedTensorType>(gradient.getK().getType());
-      operand.mean = std::log(keys.getDimSize(2)) + 0.5;
+      operand.mean = (std::log(keys.getDimSize(2)) + 0.5) / 2;
       operand.deviation = 0.25;
     }
 }

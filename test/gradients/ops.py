@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from graph import Ids, P, Rows
+from support.attention import attention
 
 erf = np.vectorize(math.erf, otypes=[float])
 
@@ -43,28 +44,6 @@ def normalize(x, center, eps=1e-5):
 
 def transposed(x):
     return np.swapaxes(x, -1, -2)
-
-
-def attention(q, k, v, causal=False, scale=None, window=None, cap=None, bias=None, mask=None, slopes=None, segments=None):
-    group = q.shape[1] // k.shape[1]
-    s = q @ transposed(k.repeat(group, 1)) * (scale or 1 / math.sqrt(q.shape[-1]))
-    if cap:
-        s = cap * np.tanh(s / cap)
-    distance = np.arange(s.shape[3]) - np.arange(s.shape[2])[:, None] - (s.shape[3] - s.shape[2])
-    if slopes is not None:
-        s = s + slopes[:, None, None] * distance
-    s = s if bias is None else s + bias
-    hidden = np.zeros(s.shape, bool)
-    if causal:
-        hidden |= distance > 0
-    if window:
-        hidden |= abs(distance) >= window
-    if mask is not None:
-        hidden |= ~mask
-    if segments is not None:
-        hidden |= (segments[:, :, None] != segments[:, None, :])[:, None]
-    e = np.where(hidden, 0, np.exp(s - s.max(-1, keepdims=True)))
-    return e / np.maximum(e.sum(-1, keepdims=True), 1e-300) @ v.repeat(group, 1)
 
 
 def token_loss(logits, targets):

@@ -389,7 +389,7 @@ class Printer:
         return self.compare("ge", self.iota("i32", shape, 0), self.iota("i32", shape, 1))
 
     def attention_results(self, node, operands):
-        """The key is what an attention reads: out and lse are of one op where both are wanted."""
+        """The output, and the log-sum-exp in two parts."""
         q, k, v, *changes = operands
         names = [n for n in ("causal",) if node["causal"]]
         if node.get("window"):
@@ -403,13 +403,13 @@ class Printer:
         self.lines.append(f"{result}:2 = pp.attention {', '.join(o.ssa for o in (q, k, v))}"
                           + "".join(f" {n} {o.ssa}" for n, o in zip(node.get("with", ()), changes)) + f"{attributes} : "
                           + ", ".join(o.type for o in operands))
-        return (Value(result + "#0", q.dtype, [*q.shape[:3], v.shape[3]]), Value(result + "#1", statistics(q.dtype), q.shape[:3]))
+        return (Value(result + "#0", q.dtype, [*q.shape[:3], v.shape[3]]), Value(result + "#1", statistics(q.dtype), [*q.shape[:3], 2]))
 
     def print_attention(self, node, dtype, shape, x, operands):
         return self.attention_results(node, operands)[0]
 
     def print_attention_lse(self, node, dtype, shape, x, operands):
-        return self.attention_results(node, operands)[1]
+        return self.reduce("sum", self.attention_results(node, operands)[1], [3])
 
     def losses(self, name, node, dtype, shape, operands):
         attributes = [f"label_smoothing = {number_text(node['smoothing'])} : f64"] if "smoothing" in node else []

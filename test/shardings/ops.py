@@ -403,14 +403,14 @@ def attention(op, q, k, v, *changes):
     s, _ = scores(op, q, k, changes)
     most = np.maximum(s.max(-1, keepdims=True), np.finfo(s.dtype).min)
     total = np.exp(s - most).sum(-1, keepdims=True)
-    lse = np.where(total > 0, most + np.log(np.where(total > 0, total, 1)), np.inf)
-    return [np.exp(s - lse) @ each_head(v, q), lse[..., 0]]
+    log = np.where(total > 0, np.log(np.where(total > 0, total, 1)), np.inf)
+    return [np.exp(s - most - log) @ each_head(v, q), np.concatenate([most, log], -1)]
 
 
 @define("attention_grad")
 def attention_grad(op, q, k, v, out, lse, dout, *changes):
     s, slope = scores(op, q, k, changes)
-    p = np.exp(s - lse[..., None])
+    p = np.exp(s - lse[..., :1] - lse[..., 1:])
     dscores = p * (dout @ np.swapaxes(each_head(v, q), -1, -2) - (dout * out).sum(-1, keepdims=True))
     ds = dscores * slope * op.get("scale", 1 / math.sqrt(q.shape[-1]))
 

@@ -99,7 +99,7 @@ private:
     model.epsilon = number("rms_norm_eps", isLlama || isQwen ? 1e-6 : 1e-5);
     require("hidden_act", "silu");
     model.tied = flag("tie_word_embeddings", false);
-    model.attentionDropout = number("attention_dropout", 0);
+    model.attentionDropout = probability("attention_dropout", 0);
     model.headNorms = isQwen3;
     model.projectionBiases = version == "qwen2";
     if (isLlama || isQwen3) {
@@ -206,8 +206,8 @@ private:
     model.keyHeads = model.heads;
     model.headWidth = model.width / std::max<int64_t>(model.heads, 1);
     model.epsilon = number("layer_norm_eps", 1e-12);
-    model.dropout = number("hidden_dropout_prob", 0.1);
-    model.attentionDropout = number("attention_probs_dropout_prob", 0.1);
+    model.dropout = probability("hidden_dropout_prob", 0.1);
+    model.attentionDropout = probability("attention_probs_dropout_prob", 0.1);
     model.positions = count("max_position_embeddings", 512);
     model.tokenTypes = count("type_vocab_size", 2);
     longest("max_position_embeddings", model.positions);
@@ -281,6 +281,14 @@ private:
       return *value;
     problem(name + ": must be a number of at least 0");
     return 1;
+  }
+
+  double probability(StringRef name, double fallback) {
+    double value = number(name, fallback);
+    if (value < 1)
+      return value;
+    problem(name + ": must be below 1");
+    return fallback;
   }
 
   bool flag(StringRef name, bool fallback) {

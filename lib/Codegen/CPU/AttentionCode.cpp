@@ -6,10 +6,6 @@
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
-
-#include <cmath>
-
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -20,9 +16,8 @@ AttentionCode::AttentionCode(OpBuilder &builder, KernelOp kernel,
                     getElementTypeOrSelf(getAttention(kernel)->getOperand(0))),
                 vectorBytes),
       AttentionShape(getAttention(kernel).getAttentionShape()),
-      op(getAttention(kernel)), tiles(kernel.getTilesAttr()),
-      unit(type.isF64() ? 1 : std::log(2.0)), kernel(kernel), buffers(buffers) {
-}
+      op(getAttention(kernel)), tiles(kernel.getTilesAttr()), kernel(kernel),
+      buffers(buffers) {}
 
 Value AttentionCode::allocateElements(int64_t count, Type element) {
   OpBuilder::InsertionGuard guard(builder);
@@ -100,14 +95,18 @@ std::optional<StridedMatrix> AttentionCode::getMatrix(Value value, Value row) {
                        layout.sizes[3]};
 }
 
-Value AttentionCode::loadStatistic(Value value, Value row) {
+Value AttentionCode::addressOfPart(Value lse, Value row, int64_t part) {
   Layout layout;
-  return loadScalar(addressOfRow(value, row, layout));
+  return addressOf(lse, {currentBatch, currentHead, row, index(part)}, layout);
 }
 
-void AttentionCode::storeStatistic(Value element, Value value, Value row) {
-  Layout layout;
-  if (Value pointer = addressOfRow(value, row, layout))
+Value AttentionCode::loadPart(Value lse, Value row, int64_t part) {
+  return loadScalar(addressOfPart(lse, row, part));
+}
+
+void AttentionCode::storePart(Value element, Value lse, Value row,
+                              int64_t part) {
+  if (Value pointer = addressOfPart(lse, row, part))
     storeScalar(element, pointer);
 }
 
@@ -133,15 +132,6 @@ Value AttentionCode::loadNumber(Value operand, Value at) {
 Value AttentionCode::addressOfToken(Value operand, Value token) {
   Layout layout;
   return addressOf(operand, {currentBatch, token}, layout);
-}
-
-//===----------------------------------------------------------------------===//
-// Scores
-//===----------------------------------------------------------------------===//
-
-Value AttentionCode::exp(Value x) {
-  return type.isF64() ? math::ExpOp::create(builder, loc, x).getResult()
-                      : exp2(x);
 }
 
 //===----------------------------------------------------------------------===//

@@ -146,10 +146,8 @@ void ScoreCode::allocate(int64_t queries, int64_t keys) {
 void ScoreCode::startQueries(Value first, Value count) {
   firstQuery = first;
   queryCount = count;
-  if (changes.slopes) {
-    Value number = c.loadNumber(changes.slopes, c.currentHead);
-    slope = c.broadcast(c.mulF(number, c.real(1 / c.unit)));
-  }
+  if (changes.slopes)
+    slope = c.broadcast(c.loadNumber(changes.slopes, c.currentHead));
   if (changes.segments)
     packIds(queryIds, first, count, queriesOfBlock);
 }
@@ -360,6 +358,21 @@ void ScoreCode::forModes(const ScoreRange &range,
   c.ifElse(range.isPlain, [&] { emit(ScoreMode::Plain); }, emitIfAny);
 }
 
+void ScoreCode::multiply(BlockMatmul matmul, const ScoreRange &range,
+                         ScoreMode mode,
+                         llvm::function_ref<Value(Value)> getEndOfGroup) {
+  matmul.vectors = keysOfBlock / c.width;
+  if (mode == ScoreMode::Partial) {
+    for (PackedMatrix *matrix : {&matmul.b, &matmul.c})
+      matrix->pointer = c.at(*matrix, c.index(0), range.begin);
+    matmul.vectorsOfRow = [&](Value row) {
+      Value count = c.sub(getEndOfGroup(row), range.begin);
+      return c.divideUp(c.max(c.index(0), count), c.width);
+    };
+  }
+  c.matmul(matmul);
+}
+
 ScoreRow ScoreCode::getRow(Value row, ScoreMode mode) {
   ScoreRow result;
   result.position = c.positionOf(c.add(firstQuery, row));
@@ -389,10 +402,9 @@ Value ScoreCode::change(const ScoreRow &row, Value column, Value scores,
   if (derivative)
     *derivative = Value();
   if (changes.softCap != 0) {
-    double cap = changes.softCap / c.unit;
-    Value share = math::TanhOp::create(c.builder, c.loc,
-                                       c.mulF(scores, c.splat(1 / cap)));
-    scores = c.mulF(share, c.splat(cap));
+    Value share = math::TanhOp::create(
+        c.builder, c.loc, c.mulF(scores, c.splat(1 / changes.softCap)));
+    scores = c.mulF(share, c.splat(changes.softCap));
     if (derivative)
       *derivative = c.subF(c.splat(1), c.mulF(share, share));
   }
@@ -411,7 +423,7 @@ Value ScoreCode::change(const ScoreRow &row, Value column, Value scores,
                           getElementTypeOrSelf(changes.bias), column);
     if (bias.getType() != c.vector)
       bias = arith::ExtFOp::create(c.builder, c.loc, c.vector, bias);
-    scores = c.fma(bias, c.splat(1 / c.unit), scores);
+    scores = c.addF(bias, scores);
   }
   return scores;
 }

@@ -2,7 +2,7 @@
 //
 // Code for the scores of a block of queries and a block of keys: the soft cap,
 // slopes and bias that change them, and what hides keys (causality, a window, a
-// mask, segments). Scores are in units of AttentionCode.
+// mask, segments).
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,6 +79,12 @@ public:
   /// Returns the end of the columns that a row sees by its position.
   Value getEnd(Value row);
   Value getBegin(Value row);
+
+  /// Emits a matmul of rows of queries and columns of the block's keys, without
+  /// the columns that `mode` leaves out. `getEndOfGroup`: of the columns that
+  /// the rows of a group, from its first row on, need.
+  void multiply(BlockMatmul matmul, const ScoreRange &range, ScoreMode mode,
+                llvm::function_ref<Value(Value row)> getEndOfGroup);
 
   ScoreRow getRow(Value row, ScoreMode mode);
   /// The same for a query at a position; the operands have no mask, bias or

@@ -5,6 +5,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -125,15 +127,19 @@ Value BlockCode::combineEach(ArrayRef<Value> vectors,
   return rows[0];
 }
 
-/// 2^x = 2^n 2^f with n the nearest integer and f in [-1/2, 1/2]. The
-/// polynomial of 2^f, with minimal relative error (2e-9), was fitted by least
-/// squares with weights that grow with the error; n is added to its exponent.
-Value BlockCode::exp2(Value x) {
-  double least = -126;
+/// In f32 e^x = 2^n 2^f with n the nearest integer to x log2 e and f in
+/// [-1/2, 1/2]. The polynomial of 2^f, with minimal relative error (2e-9), was
+/// fitted by least squares with weights that grow with the error; n is added to
+/// its exponent.
+Value BlockCode::exp(Value x) {
+  if (type.isF64())
+    return math::ExpOp::create(builder, loc, x);
+  double least = -87; // 2^-125.5
   // This operand order propagates a NaN.
   Value bounded = maxF(splat(least), x);
-  Value n = math::RoundEvenOp::create(builder, loc, bounded);
-  Value f = subF(bounded, n);
+  Value log2e = splat(1 / std::log(2.0));
+  Value n = math::RoundEvenOp::create(builder, loc, mulF(bounded, log2e));
+  Value f = fma(bounded, log2e, arith::NegFOp::create(builder, loc, n));
   Value power = splat(1.5345811771431302e-4);
   for (double coefficient :
        {1.3399931422081045e-3, 9.618488959750787e-3, 5.5503287764666134e-2,

@@ -102,8 +102,8 @@ public:
   /// element for each: its elements combined.
   Value combineEach(ArrayRef<Value> vectors,
                     llvm::function_ref<Value(Value, Value)> combine);
-  /// 2^x of f32 vectors for x below 128; 0 from -126 on down.
-  Value exp2(Value x);
+  /// e^x of vectors; of f32 for x below 88, and 0 from -87 on down.
+  Value exp(Value x);
 
   // Control.
   void loop(Value begin, Value end, int64_t step,

@@ -22,9 +22,6 @@ public:
 
   Operation *op;
   TilesAttr tiles;
-  /// The unit of scores: a score of one means a factor of e^unit in
-  /// probability. f32 uses powers of 2.
-  double unit;
 
   int64_t getElementBytes() const { return type.getIntOrFloatBitWidth() / 8; }
   /// Scratch memory of a thread, which blocks must fit into.
@@ -37,8 +34,9 @@ public:
   /// Returns the matrix of one batch and head of an operand or a result, from
   /// `row` on; nothing for an unused result.
   std::optional<StridedMatrix> getMatrix(Value value, Value row);
-  Value loadStatistic(Value value, Value row);
-  void storeStatistic(Value element, Value value, Value row);
+  /// Of the two parts of the log-sum-exp of a row of the current head.
+  Value loadPart(Value lse, Value row, int64_t part);
+  void storePart(Value element, Value lse, Value row, int64_t part);
   /// Loads the only element of a position operand.
   Value loadPosition(Value operand);
   /// Loads element `at` of an operand [n], as a number of the compute type.
@@ -48,8 +46,6 @@ public:
 
   /// Returns the position of a query among the keys.
   Value positionOf(Value query) { return add(query, keys - queries); }
-  /// e^(unit x).
-  Value exp(Value x);
 
   /// Makes query head `head` (of all batches) or that number `member` of those
   /// that share the keys of head `keyHead` the current one.
@@ -61,6 +57,7 @@ public:
 private:
   Value addressOf(Value value, ValueRange at, Layout &layout);
   Value addressOfRow(Value value, Value row, Layout &layout);
+  Value addressOfPart(Value lse, Value row, int64_t part);
   Value getBuffer(const Layout &layout);
 
   KernelOp kernel;

@@ -4,7 +4,7 @@
 // read it. With D = rowsum(dO O), for each block of queries and each block of
 // keys
 //
-//   P = exp(scale Q Kᵀ - lse),  dS = P (dO Vᵀ - D),
+//   P = exp(scale Q Kᵀ - m - log l),  dS = P (dO Vᵀ - D),
 //   dV += Pᵀ dO,  dK += scale dSᵀ Q,  dQ += scale dS K
 //
 // Where the scores change after scale Q Kᵀ, dS is the gradient after the
@@ -29,7 +29,7 @@ using namespace mlir::pp;
 /// widths are those of packed rows.
 static int64_t getBytesOfBlocks(int64_t block, int64_t queryWidth,
                                 int64_t valueWidth, int64_t elementBytes) {
-  return (5 * queryWidth + 3 * valueWidth + 2 * block + 2) * block *
+  return (5 * queryWidth + 3 * valueWidth + 2 * block + 3) * block *
          elementBytes;
 }
 
@@ -88,10 +88,9 @@ private:
   bool holdsQueries;
   /// For a block of keys.
   PackedMatrix k, kTransposed, vTransposed, dk, dv;
-  /// For a block of queries, parts of the packed operands; q and lse are in
-  /// units of scores.
-  PackedMatrix q, dout, dq, lse, delta;
-  PackedMatrix packedQ, packedDout, packedLse, packedDelta;
+  /// For a block of queries, parts of the packed operands; q is scaled.
+  PackedMatrix q, dout, dq, maximum, logSum, delta;
+  PackedMatrix packedQ, packedDout, packedMaximum, packedLogSum, packedDelta;
   /// For a pair of blocks.
   PackedMatrix p, ds;
   /// dQ of all queries.
@@ -124,7 +123,8 @@ BackwardEmitter::BackwardEmitter(AttentionCode &code, AttentionGradOp op)
       holdsQueries ? c.groupSize() * llvm::alignTo(c.queries, block) : block;
   packedQ = c.allocate(packed, c.queryWidth);
   packedDout = c.allocate(packed, c.valueWidth);
-  packedLse = c.allocate(1, packed);
+  packedMaximum = c.allocate(1, packed);
+  packedLogSum = c.allocate(1, packed);
   packedDelta = c.allocate(1, packed);
 }
 
@@ -132,7 +132,7 @@ BackwardEmitter::BackwardEmitter(AttentionCode &code, AttentionGradOp op)
 bool BackwardEmitter::fitsQueries() {
   int64_t width = c.pad(c.queryWidth), valueWidth = c.pad(c.valueWidth);
   int64_t others = (c.groupSize() * llvm::alignTo(c.queries, block) - block) *
-                   (width + valueWidth + 2) * c.getElementBytes();
+                   (width + valueWidth + 3) * c.getElementBytes();
   return getBytesOfBlocks(block, width, valueWidth, c.getElementBytes()) +
              others <=
          c.getScratchBytes();
@@ -179,22 +179,26 @@ void BackwardEmitter::selectQueries(Value query) {
   Value row = holdsQueries ? getPackedRow(query) : c.index(0);
   q = rowsOf(packedQ, row);
   dout = rowsOf(packedDout, row);
-  lse = {c.at(packedLse, c.index(0), row), packedLse.stride};
-  delta = {c.at(packedDelta, c.index(0), row), packedDelta.stride};
+  auto select = [&](const PackedMatrix &packed) {
+    return PackedMatrix{c.at(packed, c.index(0), row), packed.stride};
+  };
+  maximum = select(packedMaximum);
+  logSum = select(packedLogSum);
+  delta = select(packedDelta);
 }
 
 void BackwardEmitter::packQueries(Value query) {
   selectQueries(query);
   StridedMatrix out = *c.getMatrix(op.getOut(), query);
   StridedMatrix grads = *c.getMatrix(op.getDout(), query);
-  c.pack(*c.getMatrix(op.getQ(), query), q, queryCount, block,
-         c.scale / c.unit);
+  c.pack(*c.getMatrix(op.getQ(), query), q, queryCount, block, c.scale);
   c.pack(grads, dout, queryCount, block);
-  c.fill(lse, 1, c.pad(block), 0);
-  c.fill(delta, 1, c.pad(block), 0);
+  for (const PackedMatrix &numbers : {maximum, logSum, delta})
+    c.fill(numbers, 1, c.pad(block), 0);
   c.loop(c.index(0), queryCount, 1, [&](Value row) {
-    Value stat = c.loadStatistic(op.getLse(), c.add(query, row));
-    c.storeScalar(c.mulF(stat, c.real(1 / c.unit)), c.at(lse, c.index(0), row));
+    for (auto [part, to] : llvm::enumerate(std::array{maximum, logSum}))
+      c.storeScalar(c.loadPart(op.getLse(), c.add(query, row), part),
+                    c.at(to, c.index(0), row));
     Value total = c.splat(0);
     for (int64_t at = 0; at < c.valueWidth; at += c.width) {
       Value column = c.index(at);
@@ -238,24 +242,17 @@ void BackwardEmitter::emitScores(const PackedMatrix &a, const PackedMatrix &b,
   matmul.endRow = queryCount;
   matmul.beginK = c.index(0);
   matmul.endK = c.index(k);
-  matmul.vectors = block / c.width;
-  if (mode == ScoreMode::Partial) {
-    matmul.b.pointer = c.at(b, c.index(0), seen.begin);
-    matmul.c.pointer = c.at(to, c.index(0), seen.begin);
-    matmul.vectorsOfRow = [&](Value row) {
-      Value count = c.sub(getEndOfGroup(row), seen.begin);
-      return c.divideUp(c.max(c.index(0), count), c.width);
-    };
-  }
-  c.matmul(matmul);
+  change.multiply(matmul, seen, mode,
+                  [&](Value row) { return getEndOfGroup(row); });
 }
 
 /// Replaces the scores in `p` by probabilities, and the gradients of
 /// probabilities in `ds` by gradients of scores.
 void BackwardEmitter::emitScoreGradients(ScoreMode mode) {
   c.loop(c.index(0), roundUp(queryCount), 1, [&](Value row) {
-    Value logSum = c.broadcast(c.loadScalar(c.at(lse, c.index(0), row)));
-    Value sum = c.broadcast(c.loadScalar(c.at(delta, c.index(0), row)));
+    Value most = c.loadBroadcast(c.at(maximum, c.index(0), row));
+    Value log = c.loadBroadcast(c.at(logSum, c.index(0), row));
+    Value sum = c.loadBroadcast(c.at(delta, c.index(0), row));
     ScoreRow ofRow;
     if (mode != ScoreMode::Plain)
       ofRow = change.getRow(row, mode);
@@ -265,7 +262,7 @@ void BackwardEmitter::emitScoreGradients(ScoreMode mode) {
       Value score = c.loadVector(pAt), slope;
       if (mode != ScoreMode::Plain)
         score = change.change(ofRow, column, score, &slope);
-      Value x = c.exp(c.subF(score, logSum));
+      Value x = c.exp(c.subF(c.subF(score, most), log));
       Value grad = c.mulF(x, c.subF(c.loadVector(dsAt), sum));
       if (mode != ScoreMode::Plain) {
         x = change.hide(ofRow, column, x, 0);
@@ -439,7 +436,7 @@ void BackwardEmitter::emitKeysOutside(Sum sum) {
         emitPair(/*wantsKeys=*/true, sum);
       });
     });
-    storeRows(dk, op.getDk(), firstKey, keyCount, c.unit);
+    storeRows(dk, op.getDk(), firstKey, keyCount);
     storeRows(dv, op.getDv(), firstKey, keyCount);
   });
   if (sum == Sum::Scratch)

@@ -5,7 +5,7 @@
 //   S = scale Q Kᵀ,  m' = max(m, rowmax S),  P = exp(S - m'),
 //   l = l exp(m - m') + rowsum P,  O = O exp(m - m') + P V
 //
-// and after the last block out = O / l, lse = m + log l; out = 0 and lse =
+// and after the last block out = O / l, lse = (m, log l); out = 0 and log l =
 // infinity for a row that sees no key. Blocks of keys that no query of a strip
 // sees are not computed. In the others only the vectors between the first and
 // the last key that is seen are.
@@ -101,16 +101,8 @@ void ForwardEmitter::emitScores(Value row, ScoreMode mode) {
   matmul.endRow = c.index(kStripRows);
   matmul.beginK = c.index(0);
   matmul.endK = c.index(c.queryWidth);
-  matmul.vectors = keys / c.width;
-  if (mode == ScoreMode::Partial) {
-    matmul.b.pointer = c.at(kTransposed, c.index(0), seen.begin);
-    matmul.c.pointer = c.at(scores, c.index(0), seen.begin);
-    matmul.vectorsOfRow = [&](Value inStrip) {
-      Value count = c.sub(getEndOfGroup(inStrip), seen.begin);
-      return c.divideUp(c.max(c.index(0), count), c.width);
-    };
-  }
-  c.matmul(matmul);
+  change.multiply(matmul, seen, mode,
+                  [&](Value inStrip) { return getEndOfGroup(inStrip); });
 }
 
 /// Passes a value through `body` for each vector of scores of a row that its
@@ -246,8 +238,8 @@ void ForwardEmitter::emitBlock() {
   c.loop(begin, end, kStripRows, [&](Value row) { emitStrip(row); });
 }
 
-/// Writes lse into `maximum`, and the factor of `out` into the first lanes of
-/// `sum`; as many rows at a time as a vector has elements.
+/// Writes the factor of `out` and the log of the sum into the first vectors of
+/// `sum` of each run of as many rows as a vector has elements.
 void ForwardEmitter::emitSums() {
   c.loop(0, rows, c.width, [&](Value row) {
     SmallVector<Value> sums;
@@ -255,10 +247,7 @@ void ForwardEmitter::emitSums() {
       sums.push_back(c.loadVector(c.at(sum, c.add(row, i), c.index(0))));
     Value total =
         c.combineEach(sums, [&](Value a, Value b) { return c.addF(a, b); });
-    Value maximumAt = c.at(maximum, c.index(0), row);
-    Value most = c.mulF(c.loadVector(maximumAt), c.splat(c.unit));
     Value log = math::LogOp::create(c.builder, c.loc, total);
-    Value lse = c.addF(most, log);
     Value inverse = arith::DivFOp::create(c.builder, c.loc, c.splat(1), total);
     if (change.hidesRows()) {
       Value isEmpty = arith::CmpFOp::create(
@@ -267,11 +256,11 @@ void ForwardEmitter::emitSums() {
         return arith::SelectOp::create(c.builder, c.loc, isEmpty,
                                        c.splat(ifEmpty), x);
       };
-      lse = unlessEmpty(std::numeric_limits<double>::infinity(), lse);
+      log = unlessEmpty(std::numeric_limits<double>::infinity(), log);
       inverse = unlessEmpty(0, inverse);
     }
-    c.storeVector(lse, maximumAt);
     c.storeVector(inverse, c.at(sum, row, c.index(0)));
+    c.storeVector(log, c.at(sum, c.add(row, 1), c.index(0)));
   });
 }
 
@@ -279,12 +268,16 @@ void ForwardEmitter::emitResults() {
   emitSums();
   std::optional<StridedMatrix> to = c.getMatrix(op.getOut(), first);
   c.loop(c.index(0), rowCount, 1, [&](Value row) {
-    c.storeStatistic(c.loadScalar(c.at(maximum, c.index(0), row)), op.getLse(),
-                     c.add(first, row));
+    Value lane = c.remainder(row, c.width);
+    Value inverseAt = c.at(sum, c.sub(row, lane), lane);
+    Value logAt = c.at(sum, c.add(c.sub(row, lane), 1), lane);
+    Value query = c.add(first, row);
+    c.storePart(c.loadScalar(c.at(maximum, c.index(0), row)), op.getLse(),
+                query, 0);
+    c.storePart(c.loadScalar(logAt), op.getLse(), query, 1);
     if (!to)
       return;
-    Value lane = c.remainder(row, c.width);
-    Value inverse = c.loadBroadcast(c.at(sum, c.sub(row, lane), lane));
+    Value inverse = c.loadBroadcast(inverseAt);
     c.forColumns(c.valueWidth, [&](Value column, int64_t count) {
       Value x = c.mulF(c.loadVector(c.at(out, row, column)), inverse);
       c.storeColumns(x, *to, row, column, count);
@@ -295,7 +288,7 @@ void ForwardEmitter::emitResults() {
 void ForwardEmitter::emitTile(Value firstRow) {
   first = firstRow;
   rowCount = c.min(c.index(rows), c.sub(c.index(c.queries), first));
-  c.pack(*c.getMatrix(op.getQ(), first), q, rowCount, rows, c.scale / c.unit);
+  c.pack(*c.getMatrix(op.getQ(), first), q, rowCount, rows, c.scale);
   c.fill(out, rows, out.stride, 0);
   c.fill(sum, rows, sum.stride, 0);
   c.fill(maximum, 1, maximum.stride,

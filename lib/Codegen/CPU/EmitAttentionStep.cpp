@@ -191,7 +191,7 @@ void StepEmitter::emitKeyHead(Value keyHead) {
   store(matrixOf(op.getV()), matrixOf(op.getVCache()));
   forHeads(keyHead, [&] {
     PackedMatrix query = {first(q), q.stride};
-    c.pack(matrixOf(op.getQ()), query, c.index(1), 1, c.scale / c.unit);
+    c.pack(matrixOf(op.getQ()), query, c.index(1), 1, c.scale);
   });
   int64_t heads = c.groupSize();
   c.fill(out, heads, out.stride, 0);

@@ -38,7 +38,7 @@ static AttentionTile placeTile(KernelOp kernel, int64_t queries, int64_t keys) {
     int64_t most = std::max(queries, keys);
     tile.p = place(most, most);
     tile.ds = place(most, most);
-    tile.lse = place(1, queries);
+    tile.lse = place(2, queries);
     tile.delta = place(1, queries);
   }
   Type type = getStatisticsType(getElementTypeOrSelf(op->getOperand(0)));

@@ -23,7 +23,7 @@ DeviceAttention::DeviceAttention(OpBuilder &builder, KernelOp kernel,
       type(getStatisticsType(getElementTypeOrSelf(op->getOperand(0)))),
       hasPowersOf2(!type.isF64() &&
                    !hasAccurateMath(kernel->getParentOfType<ModuleOp>())),
-      unit(hasPowersOf2 ? std::log(2.0) : 1), buffers(buffers) {}
+      buffers(buffers) {}
 
 void DeviceAttention::setPart(int64_t parts) {
   Value number = getBlock();
@@ -98,12 +98,9 @@ Value DeviceAttention::exp(Value x) {
     return math::ExpOp::create(builder, loc, x);
   return LLVM::CallIntrinsicOp::create(
              builder, loc, type,
-             builder.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), x)
+             builder.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"),
+             mulF(x, constant(1 / std::log(2.0))))
       .getResult(0);
-}
-
-Value DeviceAttention::log(Value x) {
-  return mulF(math::LogOp::create(builder, loc, x), constant(1 / unit));
 }
 
 //===----------------------------------------------------------------------===//

@@ -21,8 +21,6 @@ public:
   Operation *op;
   Type type;         ///< of scores: f32 or f64
   bool hasPowersOf2; ///< by an instruction
-  /// A score of one means a factor of e^unit in probability.
-  double unit;
 
   /// The number of the tile among those of a head; the head of queries and that
   /// of keys, the batch's row.
@@ -49,10 +47,8 @@ public:
   Value mulF(Value a, Value b);
   Value maxF(Value a, Value b);
   Value select(Value condition, Value a, Value b);
-  /// e^(unit x), for x that is not above 0.
+  /// e^x, for x that is not above 0.
   Value exp(Value x);
-  /// log(x) / unit.
-  Value log(Value x);
 
   //===--- Threads --------------------------------------------------------===//
 

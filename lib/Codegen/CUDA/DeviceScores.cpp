@@ -61,8 +61,8 @@ Value DeviceScores::change(Value score, Value query, Value key, Value *slope) {
     *slope = Value();
   if (softCap != 0) {
     Value t = math::TanhOp::create(
-        builder, loc, code.mulF(score, code.constant(code.unit / softCap)));
-    score = code.mulF(t, code.constant(softCap / code.unit));
+        builder, loc, code.mulF(score, code.constant(1 / softCap)));
+    score = code.mulF(t, code.constant(softCap));
     if (slope)
       *slope = code.subF(code.constant(1), code.mulF(t, t));
   }
@@ -70,16 +70,14 @@ Value DeviceScores::change(Value score, Value query, Value key, Value *slope) {
     // Of 32 bits, with a sign.
     Value distance = arith::IndexCastOp::create(
         builder, loc, builder.getI32Type(), code.sub(key, getPosition(query)));
-    Value perKey =
-        code.mulF(load(slopes, code.head), code.constant(1 / code.unit));
     score = math::FmaOp::create(
-        builder, loc, perKey,
+        builder, loc, load(slopes, code.head),
         arith::SIToFPOp::create(builder, loc, code.type, distance), score);
   }
   if (bias) {
     Value added =
         load(bias, {code.row, code.head, clampQuery(query), clampKey(key)});
-    score = code.addF(score, code.mulF(added, code.constant(1 / code.unit)));
+    score = code.addF(score, added);
   }
   return score;
 }
@@ -150,10 +148,12 @@ Value DeviceScores::getDivisor(Value sum) {
   return hideRows() ? selectWhere(sum, 0, 1, sum) : sum;
 }
 
-Value DeviceScores::getLse(Value maximum, Value sum) {
-  Value lse =
-      code.mulF(code.addF(maximum, code.log(sum)), code.constant(code.unit));
-  return hideRows() ? selectWhere(sum, 0, kInfinity, lse) : lse;
+void DeviceScores::storeLse(Value maximum, Value sum, Value lse, Value query) {
+  code.store(getBase(maximum), lse, query, code.index(0));
+  Value log = math::LogOp::create(code.builder, code.loc, sum);
+  if (hideRows())
+    log = selectWhere(sum, 0, kInfinity, log);
+  code.store(log, lse, query, code.index(1));
 }
 
 //===----------------------------------------------------------------------===//
@@ -300,38 +300,33 @@ SeenRange DeviceScores::narrow(SeenRange range, Value first, int64_t count,
   return {alignDown(widen(found[0]), step), widen(found[1])};
 }
 
+/// Returns [begin, end), but no more than `count` in all; a null end is
+/// `count`.
+SeenRange DeviceScores::makeRange(Value begin, Value end, int64_t count) {
+  Value all = code.index(count);
+  return {begin, end ? code.min(all, end) : all};
+}
+
 SeenRange DeviceScores::getKeys(Value first, int64_t count, int64_t step) {
-  Value last = shift(first, count - 1);
-  SeenRange range{alignDown(getFirstKey(first), step), code.index(code.keys)};
-  if (Value end = getEndKey(last))
-    range.end = code.min(range.end, end);
-  return narrow(range, first, count, step);
+  Value begin = alignDown(getFirstKey(first), step);
+  Value end = getEndKey(shift(first, count - 1));
+  return narrow(makeRange(begin, end, code.keys), first, count, step);
 }
 
 SeenRange DeviceScores::getKeysOfAll(Value first, int64_t count) {
-  Value last = shift(first, count - 1);
-  SeenRange range{getFirstKey(last), code.index(code.keys)};
-  if (Value end = getEndKey(first))
-    // Causality leaves keys that exist.
-    range.end = code.isCausal ? end : code.min(range.end, end);
-  return range;
+  return makeRange(getFirstKey(shift(first, count - 1)), getEndKey(first),
+                   code.keys);
 }
 
 SeenRange DeviceScores::getQueries(Value first, int64_t count, int64_t step) {
-  Value last = shift(first, count - 1);
-  SeenRange range{alignDown(getFirstQuery(first), step),
-                  code.index(code.queries)};
-  if (Value end = getEndQuery(last))
-    range.end = code.min(range.end, end);
-  return narrow(range, first, count, step);
+  Value begin = alignDown(getFirstQuery(first), step);
+  Value end = getEndQuery(shift(first, count - 1));
+  return narrow(makeRange(begin, end, code.queries), first, count, step);
 }
 
 SeenRange DeviceScores::getQueriesOfAll(Value first, int64_t count) {
-  Value last = shift(first, count - 1);
-  SeenRange range{getFirstQuery(last), code.index(code.queries)};
-  if (Value end = getEndQuery(first))
-    range.end = code.min(range.end, end);
-  return range;
+  return makeRange(getFirstQuery(shift(first, count - 1)), getEndQuery(first),
+                   code.queries);
 }
 
 void DeviceScores::clearOutside(Value result, Value firstQuery, int64_t count,

@@ -50,8 +50,8 @@ public:
 
   //===--- Scores ---------------------------------------------------------===//
 
-  /// Returns a score that is changed, in the code's units. `slope`, unless it
-  /// is null, becomes the derivative by the score, or null for one.
+  /// Returns a score that is changed. `slope`, unless it is null, becomes the
+  /// derivative by the score, or null for one.
   Value change(Value score, Value query, Value key, Value *slope = nullptr);
   /// Returns whether a query sees a key that exists: by their positions, by
   /// what is said of each, by both. Null is true.
@@ -66,13 +66,15 @@ public:
   //===--- Rows -----------------------------------------------------------===//
 
   // A row that has seen no key has a maximum of -infinity and a sum of 0. Its
-  // output is 0, and its lse infinity, of which all probabilities are 0.
+  // output is 0, and the log of its sum infinity, of which all probabilities
+  // are 0.
 
   /// Returns what is subtracted from a row's scores before the exponential.
   Value getBase(Value maximum);
   /// Returns what a row's output is divided by.
   Value getDivisor(Value sum);
-  Value getLse(Value maximum, Value sum);
+  /// Stores both parts of a query's log-sum-exp.
+  void storeLse(Value maximum, Value sum, Value lse, Value query);
 
   //===--- Ranges by positions --------------------------------------------===//
 
@@ -105,6 +107,7 @@ private:
   /// Returns a - b, or 0 if that is less.
   Value subtract(Value a, int64_t b);
   Value alignDown(Value number, int64_t step);
+  SeenRange makeRange(Value begin, Value end, int64_t count);
   /// Returns the part of a range, of keys or queries, from the first to the
   /// last whose segment lies between those of `count` others, from `first` on.
   SeenRange narrow(SeenRange range, Value first, int64_t count, int64_t step);

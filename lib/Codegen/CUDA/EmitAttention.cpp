@@ -6,7 +6,7 @@
 //   S = scale Q Kᵀ,  m' = max(m, rowmax S),  P = exp(S - m'),
 //   l = l exp(m - m') + rowsum P,  O = O exp(m - m') + P V
 //
-// and after the last out = O / l, lse = m + log l. S is changed and partly
+// and after the last out = O / l, lse = (m, log l). S is changed and partly
 // hidden on the way (DeviceScores.h). Tiles that no query sees are left out.
 //
 //===----------------------------------------------------------------------===//
@@ -118,11 +118,12 @@ void ForwardEmitter::emitResults(Fragment maxima, Fragment sums, Fragment out) {
     for (int64_t j = 0; j < widths; ++j)
       out.at(i, j) =
           arith::DivFOp::create(c.builder, c.loc, out.at(i, j), divisor);
-    Value lse = scores.getLse(maxima.at(i, 0), sum);
     Value query = c.add(firstQuery, c.getRow(i));
     Value writes = c.both(c.isBelow(query, c.index(c.queries)),
                           c.isBelow(c.getColumn(0), c.index(1)));
-    c.emitIf(writes, [&] { c.store(lse, op.getLse(), query, Value()); });
+    c.emitIf(writes, [&] {
+      scores.storeLse(maxima.at(i, 0), sum, op.getLse(), query);
+    });
   }
   c.storeRows(out, op.getOut(), firstQuery, c.queries, c.valueWidth, Value());
 }
@@ -133,8 +134,7 @@ void ForwardEmitter::emit() {
   // Causal tiles with most keys first.
   Value part = c.sub(c.index(parts - 1), c.part);
   firstQuery = c.mul(part, c.tile.queries);
-  c.copyRows(op.getQ(), firstQuery, c.queries, c.queryWidth, c.tile.q,
-             c.scale / c.unit);
+  c.copyRows(op.getQ(), firstQuery, c.queries, c.queryWidth, c.tile.q, c.scale);
   SeenRange seen = scores.getKeys(firstQuery, c.tile.queries, c.tile.keys);
   SmallVector<Value> state = c.fill(rows, 1, -kInfinity).values;
   state.append(c.fill(rows, 1 + widths, 0).values);

@@ -2,7 +2,7 @@
 //
 // With D = rowsum(dO O):
 //
-//   P = exp(scale Q Kᵀ - lse),  dS = P (dO Vᵀ - D),
+//   P = exp(scale Q Kᵀ - m - log l),  dS = P (dO Vᵀ - D),
 //   dV = Pᵀ dO,  dK = scale dSᵀ Q,  dQ = scale dS K
 //
 // where S = scale Q Kᵀ is changed and partly hidden on the way
@@ -52,11 +52,9 @@ private:
 
 } // namespace
 
-/// Copies a tile of queries: q in units of scores, dO, lse in the same units,
-/// and D.
+/// Copies a tile of queries: q, scaled, dO, both parts of lse, and D.
 void GradEmitter::copyQueries(Value firstQuery) {
-  c.copyRows(op.getQ(), firstQuery, c.queries, c.queryWidth, c.tile.q,
-             c.scale / c.unit);
+  c.copyRows(op.getQ(), firstQuery, c.queries, c.queryWidth, c.tile.q, c.scale);
   c.copyRows(op.getDout(), firstQuery, c.queries, c.valueWidth, c.tile.dout);
   for (int64_t i = 0; i < c.tile.queries / kThreadRows; ++i) {
     Value inTile = c.getRow(i), query = c.add(firstQuery, inTile);
@@ -71,11 +69,12 @@ void GradEmitter::copyQueries(Value firstQuery) {
                             c.loadIf(isInside, op.getDout(), query, column)));
     }
     delta = c.sumOverRow(delta);
-    Value lse = c.mulF(c.loadIf(isQuery, op.getLse(), query, Value()),
-                       c.constant(1 / c.unit));
+    Value maximum = c.loadIf(isQuery, op.getLse(), query, c.index(0));
+    Value logSum = c.loadIf(isQuery, op.getLse(), query, c.index(1));
     c.emitIf(c.isBelow(c.getColumn(0), c.index(1)), [&] {
       c.storeShared(delta, c.tile.delta, c.index(0), inTile);
-      c.storeShared(lse, c.tile.lse, c.index(0), inTile);
+      c.storeShared(maximum, c.tile.lse, c.index(0), inTile);
+      c.storeShared(logSum, c.tile.lse, c.index(1), inTile);
     });
   }
 }
@@ -107,12 +106,13 @@ void GradEmitter::emitScores(bool areRowsKeys, Value firstQuery, Value firstKey,
       Value exists = c.both(c.isBelow(query, c.index(c.queries)),
                             c.isBelow(key, c.index(c.keys)));
       Value isSeen = c.both(exists, scores.isSeen(query, key));
-      Value zero = c.index(0);
-      Value lse = c.loadShared(tile.lse, zero, inQueries);
-      Value delta = c.loadShared(tile.delta, zero, inQueries);
+      Value maximum = c.loadShared(tile.lse, c.index(0), inQueries);
+      Value logSum = c.loadShared(tile.lse, c.index(1), inQueries);
+      Value delta = c.loadShared(tile.delta, c.index(0), inQueries);
       Value slope;
       Value score = scores.change(products.at(i, j), query, key, &slope);
-      Value p = c.select(isSeen, c.exp(c.subF(score, lse)), c.constant(0));
+      Value p = c.select(isSeen, c.exp(c.subF(c.subF(score, maximum), logSum)),
+                         c.constant(0));
       Value ds = c.mulF(p, c.subF(gradients.at(i, j), delta));
       if (areRowsKeys)
         c.storeShared(p, tile.p, row, column);
@@ -156,9 +156,8 @@ void GradEmitter::emitKeys(Value firstKey) {
             });
       });
   auto [dk, dv] = split(sums);
-  // q was in units of scores.
-  c.storeRows(dk, op.getDk(), firstKey, c.keys, c.queryWidth,
-              c.constant(c.unit));
+  // q was scaled.
+  c.storeRows(dk, op.getDk(), firstKey, c.keys, c.queryWidth, Value());
   c.storeRows(dv, op.getDv(), firstKey, c.keys, c.valueWidth, Value());
 }
 

@@ -319,7 +319,7 @@ void StepEmitter::emitHeads(Value firstInGroup) {
       head = add(mul(keyHead, groupSize()), add(firstInGroup, index(i)));
     StepHead &each = together.emplace_back(StepHead{head, {}});
     for (Value x : loadRow(step.getQ(), index(0), queryWidth))
-      each.q.push_back(mulF(x, constant(scale / unit)));
+      each.q.push_back(mulF(x, constant(scale)));
   }
   // All read what some have stored, and have read what others combined.
   synchronizeBlock();

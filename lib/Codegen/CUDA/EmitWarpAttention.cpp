@@ -45,7 +45,7 @@ private:
 SmallVector<SmallVector<Value>> WarpForwardEmitter::emitScores(Value firstKey,
                                                                bool isMasked) {
   SmallVector<SmallVector<Value>> scores;
-  Value factor = c.constant(c.scale / c.unit);
+  Value factor = c.constant(c.scale);
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {
     Value first = c.index(chunk * kProductDepth);
     scores.push_back(c.multiply(queries, c.tile.rowQK, c.tile.columnQK, first));
@@ -106,10 +106,9 @@ void WarpForwardEmitter::emitResults(ArrayRef<Value> state) {
     Value sum = c.sumOver(4, state[halves + half]);
     factors.push_back(arith::DivFOp::create(c.builder, c.loc, c.constant(1),
                                             c.scores.getDivisor(sum)));
-    Value lse = c.scores.getLse(state[half], sum);
     Value query = c.add(firstQuery, c.getRow(half / 2, half % 2));
     c.emitIf(c.both(c.isFirstOfRow(), c.isBelow(query, c.index(c.queries))),
-             [&] { c.store(lse, op.getLse(), query, Value()); });
+             [&] { c.scores.storeLse(state[half], sum, op.getLse(), query); });
   }
   c.storeSums(state.drop_front(2 * halves), factors, op.getOut(), firstQuery,
               c.queries, c.valueWidth);

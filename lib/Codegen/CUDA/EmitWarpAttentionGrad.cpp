@@ -22,6 +22,11 @@ struct Operands {
   int64_t count; ///< their rows
 };
 
+/// What P and dS of a query follow from.
+struct QueryNumbers {
+  Value maximum, logSum, delta;
+};
+
 /// P and dS of 16 columns of scores.
 struct Weights {
   SmallVector<Value> p, ds;
@@ -46,8 +51,9 @@ private:
   sweep(const Operands &columns, ArrayRef<ColumnRange> ranges, ValueRange state,
         llvm::function_ref<SmallVector<Value>(Value, Value, bool, ValueRange)>
             body);
+  QueryNumbers loadNumbers(Value query);
   Weights emitWeights(Value tile, Value first, bool isMasked,
-                      ArrayRef<Value> lse, ArrayRef<Value> delta);
+                      ArrayRef<QueryNumbers> queries);
 
   WarpAttention &c;
   AttentionGradOp op;
@@ -121,15 +127,21 @@ SmallVector<Value> WarpGradEmitter::sweep(
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Emits P and dS of 16 columns of a tile, from `first` on. `lse`, `delta`: of
-/// the query of each number. `isMasked`: some rows may not see all columns.
+/// `query`: in the tile.
+QueryNumbers WarpGradEmitter::loadNumbers(Value query) {
+  return {c.loadNumber(c.tile.maximum, query),
+          c.loadNumber(c.tile.logSum, query),
+          c.loadNumber(c.tile.delta, query)};
+}
+
+/// Emits P and dS of 16 columns of a tile, from `first` on. `queries`: of each
+/// number. `isMasked`: some rows may not see all columns.
 Weights WarpGradEmitter::emitWeights(Value tile, Value first, bool isMasked,
-                                     ArrayRef<Value> lse,
-                                     ArrayRef<Value> delta) {
+                                     ArrayRef<QueryNumbers> queries) {
   Weights weights;
   weights.p = c.multiply(heldQK, c.tile.rowQK, c.tile.columnQK, first);
   weights.ds = c.multiply(heldV, c.tile.rowV, c.tile.columnV, first);
-  Value factor = c.constant(c.scale / c.unit);
+  Value factor = c.constant(c.scale);
   for (int64_t i = 0; i < kNumbers; ++i) {
     Value &p = weights.p[i], &ds = weights.ds[i];
     Value row = c.add(firstRow, c.getRow(0, i / 2 % 2));
@@ -139,7 +151,7 @@ Weights WarpGradEmitter::emitWeights(Value tile, Value first, bool isMasked,
     Value query = areRowsKeys ? column : row, key = areRowsKeys ? row : column;
     Value slope;
     Value score = c.scores.change(c.mulF(p, factor), query, key, &slope);
-    p = c.exp(c.subF(score, lse[i]));
+    p = c.exp(c.subF(c.subF(score, queries[i].maximum), queries[i].logSum));
     Value isSeen;
     if (isMasked)
       isSeen = c.scores.isSeen(query, key);
@@ -150,7 +162,7 @@ Weights WarpGradEmitter::emitWeights(Value tile, Value first, bool isMasked,
       isSeen = c.both(isSeen, c.scores.isQuery(query));
     if (isSeen)
       p = c.select(isSeen, p, c.constant(0));
-    ds = c.mulF(p, c.subF(ds, delta[i]));
+    ds = c.mulF(p, c.subF(ds, queries[i].delta));
     if (!areRowsKeys && op.getDbias())
       c.emitIf(c.both(c.scores.isQuery(query), c.isBelow(key, endKey)),
                [&] { c.store(ds, op.getDbias(), query, key); });
@@ -175,15 +187,15 @@ void WarpGradEmitter::emitKeys() {
     return sweep(
         ofQueries, ranges, before,
         [&](Value tile, Value first, bool isMasked, ValueRange values) {
-          SmallVector<Value> next(values), lse, delta;
+          SmallVector<Value> next(values);
+          SmallVector<QueryNumbers> queries;
           for (int64_t i = 0; i < kNumbers; ++i) {
             Value column =
                 c.add(first, c.add(c.getColumn(),
                                    c.index(i / 4 * kProductColumns + i % 2)));
-            lse.push_back(c.loadNumber(c.tile.lse, column));
-            delta.push_back(c.loadNumber(c.tile.delta, column));
+            queries.push_back(loadNumbers(column));
           }
-          Weights weights = emitWeights(tile, first, isMasked, lse, delta);
+          Weights weights = emitWeights(tile, first, isMasked, queries);
           auto dk = MutableArrayRef(next).take_front(ofK);
           auto dv = MutableArrayRef(next).drop_front(ofK);
           c.addWeighted(dk, weights.ds, c.tile.columnQK, first);
@@ -205,19 +217,16 @@ void WarpGradEmitter::emitQueries() {
   c.synchronizeBlock();
   heldQK = c.holdRows(c.tile.rowQK);
   heldV = c.holdRows(c.tile.rowV);
-  SmallVector<Value> lse, delta;
-  for (int64_t i = 0; i < kNumbers; ++i) {
-    Value row = c.getRow(0, i / 2 % 2);
-    lse.push_back(c.loadNumber(c.tile.lse, row));
-    delta.push_back(c.loadNumber(c.tile.delta, row));
-  }
+  SmallVector<QueryNumbers> queries;
+  for (int64_t i = 0; i < kNumbers; ++i)
+    queries.push_back(loadNumbers(c.getRow(0, i / 2 % 2)));
   SmallVector<ColumnRange> ranges = c.getKeyRanges(firstRow);
   SeenRange seen{ranges.front().begin, ranges.back().end};
   endKey = seen.end;
   SmallVector<Value> sums =
       sweep(ofKeys, ranges, c.fillSums(c.tile.columnQK),
             [&](Value tile, Value first, bool isMasked, ValueRange values) {
-              Weights weights = emitWeights(tile, first, isMasked, lse, delta);
+              Weights weights = emitWeights(tile, first, isMasked, queries);
               SmallVector<Value> next(values);
               c.addWeighted(next, weights.ds, c.tile.columnQK, first);
               return next;

@@ -188,8 +188,8 @@ SmallVector<Value> WarpAttention::fetchNumbers(Value firstQuery, int64_t rows) {
                                     builder, loc, builder.getI32Type(), j)));
     }
     fetched.push_back(sumOver(kThreadsOfNumber, delta));
-    fetched.push_back(mulF(loadIf(isInside, grad.getLse(), query, Value()),
-                           constant(1 / unit)));
+    for (int64_t part = 0; part < 2; ++part)
+      fetched.push_back(loadIf(isInside, grad.getLse(), query, index(part)));
   }
   return fetched;
 }
@@ -202,13 +202,13 @@ void WarpAttention::putNumbers(ValueRange &fetched, int64_t rows) {
     Value isMine = isBelow(rem(number, kThreadsOfNumber), index(1));
     emitIf(both(isMine, isBelow(inTile, index(rows))), [&] {
       for (auto [i, numbers] :
-           llvm::enumerate(std::array{tile.delta, tile.lse}))
+           llvm::enumerate(std::array{tile.delta, tile.maximum, tile.logSum}))
         LLVM::StoreOp::create(
-            builder, loc, fetched[2 * n + i],
+            builder, loc, fetched[3 * n + i],
             getElement(shared, type, add(index(numbers.begin / 4), inTile)));
     });
   }
-  fetched = fetched.drop_front(2 * count);
+  fetched = fetched.drop_front(3 * count);
 }
 
 Value WarpAttention::loadNumber(const WarpNumbers &numbers, Value row) {

@@ -44,8 +44,8 @@ public:
                            int64_t width, const WarpMatrix &matrix);
   /// Takes what `fetch` returned from the front, and stores it.
   void put(ValueRange &fetched, const WarpMatrix &matrix);
-  /// Likewise for lse, in units of scores, and D = rowsum(dO O), of queries of
-  /// an attention_grad.
+  /// Likewise for both parts of lse and D = rowsum(dO O), of queries of an
+  /// attention_grad.
   SmallVector<Value> fetchNumbers(Value firstQuery, int64_t rows);
   void putNumbers(ValueRange &fetched, int64_t rows);
   Value loadNumber(const WarpNumbers &numbers, Value row);

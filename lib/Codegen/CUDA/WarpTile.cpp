@@ -40,9 +40,10 @@ static WarpTile placeTile(KernelOp kernel, int64_t rows, int64_t rowsOfWarp,
        {&tile.rowQK, &tile.rowV, &tile.columnQK, &tile.columnV})
     place(*matrix);
   // The queries are rows of some blocks and columns of others.
-  tile.lse = tile.delta = {isForward ? 0 : std::max(rows, columns)};
-  place(tile.lse);
-  place(tile.delta);
+  tile.maximum = tile.logSum =
+      tile.delta = {isForward ? 0 : std::max(rows, columns)};
+  for (WarpNumbers *numbers : {&tile.maximum, &tile.logSum, &tile.delta})
+    place(*numbers);
   tile.sharedBytes = end;
   return tile;
 }

@@ -41,7 +41,7 @@ struct WarpTile {
   /// or dO.
   WarpMatrix rowQK, rowV, columnQK, columnV;
   /// Of the gradient: of the queries.
-  WarpNumbers lse, delta;
+  WarpNumbers maximum, logSum, delta;
 
   int64_t getThreads() const;
 };

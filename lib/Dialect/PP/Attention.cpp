@@ -28,10 +28,24 @@ public:
                    succeeded(checkPositions()) && succeeded(checkChanges()));
   }
   Type getStatistics() { return getStatisticsType(q.getElementType()); }
+  RankedTensorType getOut() {
+    return getRows(v.getDimSize(3), q.getElementType());
+  }
+  /// In two parts.
+  RankedTensorType getLse() { return getRows(2, getStatistics()); }
+  RankedTensorType getScores() {
+    return getRows(k.getDimSize(2), getStatistics());
+  }
 
   RankedTensorType q, k, v;
 
 private:
+  /// A row for each query of each head.
+  RankedTensorType getRows(int64_t width, Type element) {
+    SmallVector<int64_t> shape(q.getShape().take_front(3));
+    shape.push_back(width);
+    return RankedTensorType::get(shape, element);
+  }
   template <typename... Args> LogicalResult error(Args &&...args) {
     return emitOptionalError(loc, "'", OpT::getOperationName(), "' op ",
                              std::forward<Args>(args)...);
@@ -84,9 +98,7 @@ template <typename OpT> LogicalResult OperandChecker<OpT>::checkShapes() {
   if (k.getShape().take_front(3) != v.getShape().take_front(3))
     return error("k of ", k, " and v of ", v,
                  " differ in batch, heads or tokens (dimensions 0, 1, 2)");
-  SmallVector<int64_t> scores(q.getShape().take_front(3));
-  scores.push_back(k.getDimSize(2));
-  if (hasTooManyElements(scores))
+  if (hasTooManyElements(getScores().getShape()))
     return error("q of ", q, " and k of ", k, " have more than ", kMostElements,
                  " scores");
   return success();
@@ -121,17 +133,15 @@ template <typename OpT>
 LogicalResult OperandChecker<OpT>::checkBroadcast(OptionalOperand operand) {
   auto [name, value] = operand;
   auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> scores(q.getShape().take_front(3));
-  scores.push_back(k.getDimSize(2));
+  RankedTensorType scores = getRows(k.getDimSize(2), type.getElementType());
   auto fits = [](auto sizes) {
     return std::get<0>(sizes) == 1 || std::get<0>(sizes) == std::get<1>(sizes);
   };
   if (type.getRank() == 4 &&
-      llvm::all_of(llvm::zip(type.getShape(), scores), fits))
+      llvm::all_of(llvm::zip(type.getShape(), scores.getShape()), fits))
     return success();
   return error(name, " of ", type, " does not fit the scores, which are ",
-               RankedTensorType::get(scores, type.getElementType()),
-               ": each of its four dimensions is the same or 1");
+               scores, ": each of its four dimensions is the same or 1");
 }
 
 /// Scores are in the type of statistics.
@@ -141,9 +151,13 @@ LogicalResult OperandChecker<OpT>::checkNumbers(OptionalOperand operand) {
   Type type = getElementTypeOrSelf(value);
   if (type == q.getElementType() || type == getStatistics())
     return success();
-  return error(name, " of ", value.getType(), " are neither ",
-               q.getElementType(), ", as q is, nor ", getStatistics(),
-               ", as scores are; pp.cast them");
+  std::string allowed;
+  llvm::raw_string_ostream out(allowed);
+  out << q.getElementType() << ", as q is";
+  if (q.getElementType() != getStatistics())
+    out << ", or of " << getStatistics() << ", as scores are";
+  return error(name, " of ", value.getType(), " must be of ", allowed,
+               "; pp.cast them");
 }
 
 template <typename OpT> LogicalResult OperandChecker<OpT>::checkChanges() {
@@ -169,6 +183,10 @@ template <typename OpT> static LogicalResult verifyScores(OpT op) {
   if (op.getWindow() && *op.getWindow() < 1)
     return op.emitOpError("window is ")
            << *op.getWindow() << ", but a query sees at least one key: itself";
+  if (std::optional<APFloat> scale = op.getScale(); scale && !scale->isFinite())
+    return op.emitOpError("scale is ")
+           << scale->convertToDouble()
+           << ", but must be finite; leave it out for 1/sqrt(width)";
   // What scores of f32 are divided by and multiplied with.
   constexpr double kLeastCap = 1e-30, kMostCap = 1e30;
   if (!op.getSoftCap())
@@ -203,11 +221,7 @@ AttentionOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
   OperandChecker<AttentionOp> checker(loc, properties, operands);
   if (failed(checker.check()))
     return failure();
-  SmallVector<int64_t> shape(checker.q.getShape().take_front(3));
-  auto lse = RankedTensorType::get(shape, checker.getStatistics());
-  shape.push_back(checker.v.getDimSize(3));
-  results.assign(
-      {RankedTensorType::get(shape, checker.q.getElementType()), lse});
+  results.assign({checker.getOut(), checker.getLse()});
   return success();
 }
 
@@ -231,21 +245,15 @@ LogicalResult AttentionGradOp::verify() {
                                           getOperands());
   if (failed(checker.check()) || failed(verifyScores(*this)))
     return failure();
-  SmallVector<int64_t> shape(checker.q.getShape().take_front(3));
-  auto lse = RankedTensorType::get(shape, checker.getStatistics());
-  shape.push_back(checker.v.getDimSize(3));
-  auto out = RankedTensorType::get(shape, checker.q.getElementType());
-  shape.back() = checker.k.getDimSize(2);
-  auto scores = RankedTensorType::get(shape, checker.getStatistics());
-  for (auto [value, type] :
-       {std::pair(Value(getOut()), out), std::pair(Value(getLse()), lse)})
+  for (auto [value, type] : {std::pair(Value(getOut()), checker.getOut()),
+                             std::pair(Value(getLse()), checker.getLse())})
     if (value.getType() != type)
       return emitOpError("operand of ")
              << value.getType() << " must be of " << type
              << ", as the result of pp.attention is";
-  if (getDbias() && getDbias().getType() != scores)
+  if (getDbias() && getDbias().getType() != checker.getScores())
     return emitOpError("dbias of ") << getDbias().getType() << " must be of "
-                                    << scores << ", as scores are";
+                                    << checker.getScores() << ", as scores are";
   return success();
 }
 

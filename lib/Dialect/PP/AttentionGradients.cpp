@@ -49,7 +49,7 @@ PP_ADJOINT(AttentionOp) {
   RankedTensorType scores;
   if (needsBias || needsSlopes) {
     SmallVector<int64_t> shape(getShape(getLse()));
-    shape.push_back(getShape(getK())[2]);
+    shape.back() = getShape(getK())[2];
     scores = getLse().getType().clone(shape);
   }
   auto grad = AttentionGradOp::create(
@@ -96,7 +96,7 @@ public:
 private:
   Value changeScores(Value scores);
   Value hideScores(Value scores);
-  Value getLogSum(Value scores, Value isSeen, Value leastScore);
+  Value getLse(Value scores, Value most, Value isEmpty);
   /// Keeps scores where `seen` is true.
   Value keepWhere(Value seen, Value scores) {
     return b.select(seen, scores, b.scalar(scores, -kInfinity));
@@ -164,15 +164,13 @@ Value AttentionDecomposer::hideScores(Value scores) {
   return scores;
 }
 
-/// The log of each row's sum of exponentials; infinity for a row without keys.
-Value AttentionDecomposer::getLogSum(Value scores, Value isSeen,
-                                     Value leastScore) {
-  Value most = b.rowMax(b.select(isSeen, scores, leastScore));
-  Value sum = b.rowSum(b.exp(b.sub(scores, most)));
-  Value log = b.add(b.make<LogOp>(sum), most);
-  Value isEmpty = b.compare(ComparePredicate::Eq, sum, b.scalar(sum, 0));
-  return b.reshape(b.select(isEmpty, b.scalar(log, kInfinity), log),
-                   getShape(op.getLse()));
+/// The largest score of each row and the log of its sum of exponentials.
+Value AttentionDecomposer::getLse(Value scores, Value most, Value isEmpty) {
+  Value base = b.select(isEmpty, b.scalar(most, 0), most);
+  Value log = b.make<LogOp>(b.rowSum(b.exp(b.sub(scores, base))));
+  return b.make<ConcatOp>(
+      ValueRange{base, b.select(isEmpty, b.scalar(log, kInfinity), log)},
+      /*dim=*/3);
 }
 
 SmallVector<Value> AttentionDecomposer::run() {
@@ -182,20 +180,19 @@ SmallVector<Value> AttentionDecomposer::run() {
   Value scores =
       hideScores(changeScores(b.castToStatistics(splitGroups(products))));
   // The softmax of a row without keys would not be a number.
-  double least = getElementTypeOrSelf(scores).isF64()
-                     ? std::numeric_limits<double>::lowest()
-                     : std::numeric_limits<float>::lowest();
-  Value leastScore = b.scalar(scores, least);
-  Value isSeen = b.compare(ComparePredicate::Gt, scores, leastScore);
-  Value softmax = b.make<SoftmaxOp>(b.select(isSeen, scores, leastScore));
-  Value probabilities = b.select(isSeen, softmax, b.scalar(softmax, 0));
+  Value most = b.rowMax(scores);
+  Value isEmpty =
+      b.compare(ComparePredicate::Eq, most, b.scalar(most, -kInfinity));
+  Value zero = b.scalar(scores, 0);
+  Value softmax = b.make<SoftmaxOp>(b.select(isEmpty, zero, scores));
+  Value probabilities = b.select(isEmpty, zero, softmax);
   Value dropped = b.make<DropoutOp>(probabilities.getType(), probabilities,
                                     /*key=*/Value(), op.getDropoutAttr(),
                                     op.getStreamAttr(), /*tile=*/TileAttr());
   Value out = b.make<MatmulOp>(mergeGroups(b.castLike(dropped, op.getV())),
                                op.getV(), /*transpose_lhs=*/false,
                                /*transpose_rhs=*/false);
-  return {splitGroups(out), getLogSum(scores, isSeen, leastScore)};
+  return {splitGroups(out), getLse(scores, most, isEmpty)};
 }
 
 SmallVector<Value> AttentionOp::decompose(OpBuilder &builder) {

@@ -30,7 +30,9 @@ public:
   TensorLoops k() { return {batch, keyHeads, keys, width}; }
   TensorLoops v() { return {batch, keyHeads, keys, valueWidth}; }
   TensorLoops out() { return {batch, heads, queries, valueWidth}; }
-  TensorLoops lse() { return {batch, heads, queries}; }
+  TensorLoops lse() {
+    return {batch, heads, queries, {addLoop(2, LoopKind::Replicate)}};
+  }
   TensorLoops scores() { return {batch, heads, queries, keys}; }
   /// An operand that is broadcast to the scores.
   TensorLoops broadcast(Value operand) {

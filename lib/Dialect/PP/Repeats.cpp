@@ -85,6 +85,11 @@ LogicalResult RepeatOp::verify() {
   if (!isWord(getIndex()))
     return emitOpError("has the index \"")
            << getIndex() << "\", but needs a word of letters, digits and _";
+  Block &body = getBody().front();
+  if (!body.empty() && isa<func::ReturnOp>(body.back()))
+    return body.back().emitOpError(
+        "ends a function; the body of a pp.repeat ends "
+        "with pp.yield");
   if (RepeatOp outer = findRepeat(*this, getIndex())) {
     InFlightDiagnostic diag =
         emitOpError("is in a repeat whose index is \"")

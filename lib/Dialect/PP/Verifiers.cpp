@@ -9,6 +9,9 @@
 
 #include "llvm/ADT/DenseSet.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -189,6 +192,12 @@ LogicalResult RandomOp::verify() {
   if (isUniform && !(first < second))
     return emitOpError("is uniform from ")
            << first << " to " << second << ", but low must be below high";
+  Type computed = getStatisticsType(getType().getElementType());
+  for (double number : {first, second, isUniform ? second - first : 0})
+    if (!computed.isF64() &&
+        std::abs(number) > std::numeric_limits<float>::max())
+      return emitOpError("computes with ")
+             << number << ", which is beyond the numbers of f32";
   if (!isUniform && second < 0)
     return emitOpError("std is ") << second << ", but must be at least 0";
   return verifyKeyAndTile(*this, getKey(), getTileAttr(), getType());

@@ -15,7 +15,21 @@ static SmallVector<DecomposableOpInterface> findAll(Operation *root,
   return found;
 }
 
+/// Returns the location with the name of a composite; null if there is none.
+static NameLoc getNamed(Operation *op) {
+  auto named = dyn_cast<NameLoc>(op->getLoc());
+  bool isOp = named && named.getName().strref().starts_with("pp.");
+  return isOp ? named : NameLoc();
+}
+
+StringRef pp::getModelOpName(Operation *op) {
+  NameLoc named = getNamed(op);
+  return named ? named.getName().strref() : op->getName().getStringRef();
+}
+
 LogicalResult pp::decompose(DecomposableOpInterface op) {
+  if (!getNamed(op))
+    op->setLoc(NameLoc::get(op->getName().getIdentifier(), op->getLoc()));
   OpBuilder builder(op);
   SmallVector<Value> values = op.decompose(builder);
   if (TypeRange(ValueRange(values)) != TypeRange(op->getResultTypes()))

@@ -5,6 +5,7 @@
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 
 #include "ppopt/Analysis/AxisParts.h"
+#include "ppopt/Transforms/Model/Decompose.h"
 #include "ppopt/Transforms/Model/EntryParts.h"
 
 using namespace mlir;
@@ -13,8 +14,9 @@ using namespace mlir::pp;
 /// Begins an error that says why, and which plan accepts the op.
 InFlightDiagnostic ShardingPropagation::refuse(Operation *op,
                                                const Twine &why) const {
-  return op->emitOpError("can't be split over the batch: ")
-         << why
+  return op->emitError()
+         << "'" << getModelOpName(op)
+         << "' op can't be split over the batch: " << why
          << (isTrial    ? ""
              : isResize ? "; leave --batch out and change the model's shapes"
                         : "; it compiles with --microbatches 1 and a --mesh "

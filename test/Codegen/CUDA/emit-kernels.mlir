@@ -79,9 +79,9 @@ pp.kernel @ids(%i: tensor<8xi64>, %d: tensor<8x96xf32>) -> tensor<16x96xf32> att
 // -----
 
 // CHECK-LABEL: llvm.func @attention_tiles
-pp.kernel @attention(%q: tensor<2x4x16x8xf32>, %k: tensor<2x4x16x8xf32>, %v: tensor<2x4x16x8xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>) attributes {form = #pp.form<attention 2x4x16x8>} {
+pp.kernel @attention(%q: tensor<2x4x16x8xf32>, %k: tensor<2x4x16x8xf32>, %v: tensor<2x4x16x8xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16x2xf32>) attributes {form = #pp.form<attention 2x4x16x8>} {
   %0:2 = pp.attention %q, %k, %v {scale = 1.0 : f64} : tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>
-  pp.return %0#0, %0#1 : tensor<2x4x16x8xf32>, tensor<2x4x16xf32>
+  pp.return %0#0, %0#1 : tensor<2x4x16x8xf32>, tensor<2x4x16x2xf32>
 }
 // A tile of queries takes tiles of keys: S, then P V. The threads of a row meet in the warp, those of a tile in the block.
 // CHECK: llvm.mlir.global external @ppopt_shared() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
@@ -105,7 +105,7 @@ pp.kernel @attention(%q: tensor<2x4x16x8xf32>, %k: tensor<2x4x16x8xf32>, %v: ten
 // CHECK: } else {
 // CHECK: nvvm.bar.warp.sync
 !x = tensor<2x4x16x8xf64>
-!l = tensor<2x4x16xf64>
+!l = tensor<2x4x16x2xf64>
 pp.kernel @gradient(%q: !x, %k: !x, %v: !x, %o: !x, %l: !l, %d: !x) -> (!x, !x, !x) attributes {form = #pp.form<attention_grad 2x4x16x8>} {
   %0:3 = pp.attention_grad %q, %k, %v, %o, %l, %d {causal} : !x, !x, !x, !x, !l
   pp.return %0#0, %0#1, %0#2 : !x, !x, !x
@@ -129,9 +129,9 @@ pp.kernel @gradient(%q: !x, %k: !x, %v: !x, %o: !x, %l: !l, %d: !x) -> (!x, !x, 
 // CHECK: scf.for
 // CHECK: nvvm.mma.sync
 // CHECK: arith.select
-pp.kernel @tensor_cores(%q: tensor<2x4x100x64xbf16>, %k: tensor<2x4x100x64xbf16>, %v: tensor<2x4x100x64xbf16>) -> (tensor<2x4x100x64xbf16>, tensor<2x4x100xf32>) attributes {form = #pp.form<attention 2x4x100x64>} {
+pp.kernel @tensor_cores(%q: tensor<2x4x100x64xbf16>, %k: tensor<2x4x100x64xbf16>, %v: tensor<2x4x100x64xbf16>) -> (tensor<2x4x100x64xbf16>, tensor<2x4x100x2xf32>) attributes {form = #pp.form<attention 2x4x100x64>} {
   %0:2 = pp.attention %q, %k, %v {causal} : tensor<2x4x100x64xbf16>, tensor<2x4x100x64xbf16>, tensor<2x4x100x64xbf16>
-  pp.return %0#0, %0#1 : tensor<2x4x100x64xbf16>, tensor<2x4x100xf32>
+  pp.return %0#0, %0#1 : tensor<2x4x100x64xbf16>, tensor<2x4x100x2xf32>
 }
 
 // -----
@@ -147,18 +147,17 @@ pp.kernel @tensor_cores(%q: tensor<2x4x100x64xbf16>, %k: tensor<2x4x100x64xbf16>
 // CHECK: %[[CAPPED:.*]] = arith.mulf %[[TANH]]
 // CHECK: %[[DISTANCE:.*]] = arith.sitofp
 // CHECK: %[[SLOPED:.*]] = math.fma %{{.*}}, %[[DISTANCE]], %[[CAPPED]]
-// CHECK: %[[BIAS:.*]] = arith.mulf
-// CHECK: %[[SCORE:.*]] = arith.addf %[[SLOPED]], %[[BIAS]]
+// CHECK: %[[SCORE:.*]] = arith.addf %[[SLOPED]]
 // CHECK: arith.select %{{.*}}, %[[SCORE]], %cst
 // CHECK: %[[EMPTY:.*]] = arith.cmpf oeq
 // CHECK: arith.select %[[EMPTY]]
 // CHECK: math.log
 // CHECK: arith.cmpf oeq
 pp.kernel @changed(%q: tensor<1x4x33x8xf32>, %k: tensor<1x2x40x8xf32>, %v: tensor<1x2x40x8xf32>, %b: tensor<1x1x33x40xf32>, %m: tensor<1x1x1x40xi1>,
-    %s: tensor<4xf32>) -> (tensor<1x4x33x8xf32>, tensor<1x4x33xf32>) attributes {form = #pp.form<attention 1x4x33x8>} {
+    %s: tensor<4xf32>) -> (tensor<1x4x33x8xf32>, tensor<1x4x33x2xf32>) attributes {form = #pp.form<attention 1x4x33x8>} {
   %0:2 = pp.attention %q, %k, %v bias %b mask %m slopes %s {causal, window = 20 : i64, soft_cap = 2.0 : f64}
       : tensor<1x4x33x8xf32>, tensor<1x2x40x8xf32>, tensor<1x2x40x8xf32>, tensor<1x1x33x40xf32>, tensor<1x1x1x40xi1>, tensor<4xf32>
-  pp.return %0#0, %0#1 : tensor<1x4x33x8xf32>, tensor<1x4x33xf32>
+  pp.return %0#0, %0#1 : tensor<1x4x33x8xf32>, tensor<1x4x33x2xf32>
 }
 
 // -----
@@ -182,7 +181,7 @@ pp.kernel @changed(%q: tensor<1x4x33x8xf32>, %k: tensor<1x2x40x8xf32>, %v: tenso
 // CHECK: llvm.store %cst{{.*}} : f32, !llvm.ptr
 !q = tensor<2x4x100x64xbf16>
 !k = tensor<2x2x100x64xbf16>
-!l = tensor<2x4x100xf32>
+!l = tensor<2x4x100x2xf32>
 !p = tensor<2x4x100x100xf32>
 pp.kernel @groups(%q: !q, %k: !k, %v: !k, %o: !q, %l: !l, %d: !q, %b: tensor<1x4x1x100xf32>, %g: tensor<2x100xi32>) -> (!q, !k, !k, !p)
     attributes {form = #pp.form<attention_grad 2x4x100x64>} {

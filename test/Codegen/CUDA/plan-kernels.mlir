@@ -100,7 +100,7 @@ module attributes {pp.thresholds = {"gpu-threads" = 63 : i64, "gpu-each" = 7 : i
 // smaller tiles.
 // CHECK: pp.kernel @attention{{.*}}threads = #pp.threads<256, 16 per row, 1 each, 41728 shared>, tiles = #pp.tiles<16 of 64 queries, blocks of 32>
 !q = tensor<2x4x100x64xf32>
-!l = tensor<2x4x100xf32>
+!l = tensor<2x4x100x2xf32>
 pp.kernel @attention(%q: !q, %k: !q, %v: !q) -> (!q, !l) attributes {form = #pp.form<attention 2x4x100x64>} {
   %0:2 = pp.attention %q, %k, %v : !q, !q, !q
   pp.return %0#0, %0#1 : !q, !l
@@ -112,7 +112,7 @@ pp.kernel @gradient(%q: !q, %k: !q, %v: !q, %o: !q, %l: !l, %d: !q) -> (!q, !q, 
 }
 // CHECK: pp.kernel @wide{{.*}}tiles = #pp.tiles<8 of 16 queries, blocks of 16>
 !w = tensor<1x4x32x256xf64>
-!m = tensor<1x4x32xf64>
+!m = tensor<1x4x32x2xf64>
 pp.kernel @wide(%q: !w, %k: !w, %v: !w) -> (!w, !m) attributes {form = #pp.form<attention 1x4x32x256>} {
   %0:2 = pp.attention %q, %k, %v : !w, !w, !w
   pp.return %0#0, %0#1 : !w, !m
@@ -123,13 +123,13 @@ pp.kernel @wide(%q: !w, %k: !w, %v: !w) -> (!w, !m) attributes {form = #pp.form<
 // bf16, by tensor cores: a warp has 32 queries, 32 keys at a time; 16 and 64 if heads are wide; of the gradient 16, and the block as many columns
 // as rows.
 !q = tensor<2x4x100x64xbf16>
-!l = tensor<2x4x100xf32>
+!l = tensor<2x4x100x2xf32>
 // CHECK: pp.kernel @bf16{{.*}}threads = #pp.threads<128, 4 per row, 2 each, 27648 shared>, tiles = #pp.tiles<8 of 128 queries, blocks of 32>
 pp.kernel @bf16(%q: !q, %k: !q, %v: !q) -> (!q, !l) attributes {form = #pp.form<attention 2x4x100x64>} {
   %0:2 = pp.attention %q, %k, %v : !q, !q, !q
   pp.return %0#0, %0#1 : !q, !l
 }
-// CHECK: pp.kernel @bf16_gradient{{.*}}threads = #pp.threads<128, 4 per row, 2 each, 37376 shared>, tiles = #pp.tiles<32 of 64 queries, blocks of 64>
+// CHECK: pp.kernel @bf16_gradient{{.*}}threads = #pp.threads<128, 4 per row, 2 each, 37632 shared>, tiles = #pp.tiles<32 of 64 queries, blocks of 64>
 pp.kernel @bf16_gradient(%q: !q, %k: !q, %v: !q, %o: !q, %l: !l, %d: !q) -> (!q, !q, !q) attributes {form = #pp.form<attention_grad 2x4x100x64>} {
   %0:3 = pp.attention_grad %q, %k, %v, %o, %l, %d : !q, !q, !q, !q, !l
   pp.return %0#0, %0#1, %0#2 : !q, !q, !q
@@ -140,9 +140,9 @@ pp.kernel @bf16_wide(%q: !w, %k: !w, %v: !w) -> (!w, !l) attributes {form = #pp.
   %0:2 = pp.attention %q, %k, %v : !w, !w, !w
   pp.return %0#0, %0#1 : !w, !l
 }
-// CHECK: pp.kernel @bf16_wide_gradient{{.*}}threads = #pp.threads<96, 4 per row, 2 each, 52608 shared>
+// CHECK: pp.kernel @bf16_wide_gradient{{.*}}threads = #pp.threads<96, 4 per row, 2 each, 52800 shared>
 !n = tensor<1x1x48x128xbf16>
-!k = tensor<1x1x48xf32>
+!k = tensor<1x1x48x2xf32>
 pp.kernel @bf16_wide_gradient(%q: !n, %k: !n, %v: !n, %o: !n, %l: !k, %d: !n) -> (!n, !n, !n) attributes {form = #pp.form<attention_grad 1x1x48x128>} {
   %0:3 = pp.attention_grad %q, %k, %v, %o, %l, %d : !n, !n, !n, !n, !k
   pp.return %0#0, %0#1, %0#2 : !n, !n, !n
@@ -152,9 +152,9 @@ pp.kernel @bf16_wide_gradient(%q: !n, %k: !n, %v: !n, %o: !n, %l: !k, %d: !n) ->
 
 // CHECK: pp.kernel @few{{.*}}threads = #pp.threads<64, 4 per row, 2 each, {{.*}}>, tiles = #pp.tiles<16 of 64 queries, blocks of 16>
 module attributes {pp.thresholds = {"gpu-warps" = 2 : i64, "gpu-tensor-keys" = 1 : i64}} {
-  pp.kernel @few(%q: tensor<2x4x100x64xbf16>, %k: tensor<2x4x100x64xbf16>, %v: tensor<2x4x100x64xbf16>) -> (tensor<2x4x100x64xbf16>, tensor<2x4x100xf32>) attributes {form = #pp.form<attention 2x4x100x64>} {
+  pp.kernel @few(%q: tensor<2x4x100x64xbf16>, %k: tensor<2x4x100x64xbf16>, %v: tensor<2x4x100x64xbf16>) -> (tensor<2x4x100x64xbf16>, tensor<2x4x100x2xf32>) attributes {form = #pp.form<attention 2x4x100x64>} {
     %0:2 = pp.attention %q, %k, %v : tensor<2x4x100x64xbf16>, tensor<2x4x100x64xbf16>, tensor<2x4x100x64xbf16>
-    pp.return %0#0, %0#1 : tensor<2x4x100x64xbf16>, tensor<2x4x100xf32>
+    pp.return %0#0, %0#1 : tensor<2x4x100x64xbf16>, tensor<2x4x100x2xf32>
   }
 }
 
@@ -165,7 +165,7 @@ module attributes {pp.thresholds = {"gpu-warps" = 2 : i64, "gpu-tensor-keys" = 1
 // CHECK: pp.kernel @grouped_gradient{{.*}}tiles = #pp.tiles<48 of 32 queries, blocks of 32>
 !q = tensor<2x4x100x64xf32>
 !k = tensor<2x2x100x64xf32>
-!l = tensor<2x4x100xf32>
+!l = tensor<2x4x100x2xf32>
 !g = tensor<2x100xi32>
 pp.kernel @grouped(%q: !q, %k: !k, %v: !k, %g: !g) -> (!q, !l) attributes {form = #pp.form<attention 2x4x100x64>} {
   %0:2 = pp.attention %q, %k, %v segments %g : !q, !k, !k, !g

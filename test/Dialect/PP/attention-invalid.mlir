@@ -57,7 +57,7 @@ func.func @mask_shape_6(%q: tensor<2x4x6x8xf32>, %k: tensor<2x2x6x8xf32>, %x: te
 // -----
 
 func.func @bias_type(%q: tensor<2x4x6x8xf32>, %k: tensor<2x2x6x8xf32>, %x: tensor<1x1x6x6xbf16>) {
-  // expected-error @below {{'pp.attention' op bias of 'tensor<1x1x6x6xbf16>' are neither 'f32', as q is, nor 'f32', as scores are; pp.cast them}}
+  // expected-error @below {{'pp.attention' op bias of 'tensor<1x1x6x6xbf16>' must be of f32, as q is; pp.cast them}}
   %0:2 = pp.attention %q, %k, %k bias %x : tensor<2x4x6x8xf32>, tensor<2x2x6x8xf32>, tensor<2x2x6x8xf32>, tensor<1x1x6x6xbf16>
   return
 }
@@ -65,7 +65,7 @@ func.func @bias_type(%q: tensor<2x4x6x8xf32>, %k: tensor<2x2x6x8xf32>, %x: tenso
 // -----
 
 func.func @slopes_type(%q: tensor<2x4x6x8xf32>, %k: tensor<2x2x6x8xf32>, %x: tensor<4xf64>) {
-  // expected-error @below {{'pp.attention' op slopes of 'tensor<4xf64>' are neither 'f32', as q is, nor 'f32', as scores are; pp.cast them}}
+  // expected-error @below {{'pp.attention' op slopes of 'tensor<4xf64>' must be of f32, as q is; pp.cast them}}
   %0:2 = pp.attention %q, %k, %k slopes %x : tensor<2x4x6x8xf32>, tensor<2x2x6x8xf32>, tensor<2x2x6x8xf32>, tensor<4xf64>
   return
 }
@@ -120,8 +120,32 @@ func.func @dropout(%q: tensor<2x4x6x8xf32>, %k: tensor<2x2x6x8xf32>) {
 
 // -----
 
-func.func @dbias(%q: tensor<2x4x6x8xf32>, %k: tensor<2x2x6x8xf32>, %lse: tensor<2x4x6xf32>, %bias: tensor<1x1x6x6xf32>) {
+func.func @dbias(%q: tensor<2x4x6x8xf32>, %k: tensor<2x2x6x8xf32>, %lse: tensor<2x4x6x2xf32>, %bias: tensor<1x1x6x6xf32>) {
   // expected-error @below {{'pp.attention_grad' op dbias of 'tensor<1x1x6x6xf32>' must be of 'tensor<2x4x6x6xf32>', as scores are}}
-  %0:4 = pp.attention_grad %q, %k, %k, %q, %lse, %q bias %bias : tensor<2x4x6x8xf32>, tensor<2x2x6x8xf32>, tensor<2x2x6x8xf32>, tensor<2x4x6x8xf32>, tensor<2x4x6xf32> bias tensor<1x1x6x6xf32> -> tensor<1x1x6x6xf32>
+  %0:4 = pp.attention_grad %q, %k, %k, %q, %lse, %q bias %bias : tensor<2x4x6x8xf32>, tensor<2x2x6x8xf32>, tensor<2x2x6x8xf32>, tensor<2x4x6x8xf32>, tensor<2x4x6x2xf32> bias tensor<1x1x6x6xf32> -> tensor<1x1x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @bias_of_bf16(%q: tensor<2x4x6x8xbf16>, %k: tensor<2x2x6x8xbf16>, %x: tensor<1x1x6x6xf64>) {
+  // expected-error @below {{'pp.attention' op bias of 'tensor<1x1x6x6xf64>' must be of bf16, as q is, or of f32, as scores are; pp.cast them}}
+  %0:2 = pp.attention %q, %k, %k bias %x : tensor<2x4x6x8xbf16>, tensor<2x2x6x8xbf16>, tensor<2x2x6x8xbf16>, tensor<1x1x6x6xf64>
+  return
+}
+
+// -----
+
+func.func @infinite_scale(%q: tensor<2x4x6x8xf32>) {
+  // expected-error @below {{'pp.attention' op scale is INF, but must be finite; leave it out for 1/sqrt(width)}}
+  %0:2 = pp.attention %q, %q, %q {scale = 0x7FF0000000000000 : f64} : tensor<2x4x6x8xf32>, tensor<2x4x6x8xf32>, tensor<2x4x6x8xf32>
+  return
+}
+
+// -----
+
+func.func @scale_is_no_number(%q: tensor<2x4x6x8xf32>) {
+  // expected-error @below {{'pp.attention' op scale is nan, but must be finite; leave it out for 1/sqrt(width)}}
+  %0:2 = pp.attention %q, %q, %q {scale = 0x7FF8000000000000 : f64} : tensor<2x4x6x8xf32>, tensor<2x4x6x8xf32>, tensor<2x4x6x8xf32>
   return
 }

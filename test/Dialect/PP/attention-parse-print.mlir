@@ -3,7 +3,7 @@
 
 !q = tensor<2x4x6x8xbf16>
 !k = tensor<2x2x6x8xbf16>
-!lse = tensor<2x4x6xf32>
+!lse = tensor<2x4x6x2xf32>
 
 // Each operand that changes or hides scores, and all of them, with the type after those of q, k and v.
 // CHECK-LABEL: @all
@@ -12,7 +12,7 @@ func.func @all(%q: !q, %k: !k, %bias: tensor<1x4x6x6xf32>, %mask: tensor<2x1x1x6
   %0, %lse = pp.attention %q, %k, %k bias %bias mask %mask slopes %slopes segments %ids
       {causal, window = 4 : i64, soft_cap = 50.0 : f64, scale = 0.125 : f64, dropout = 0.1 : f64}
       : !q, !k, !k, tensor<1x4x6x6xf32>, tensor<2x1x1x6xi1>, tensor<4xf32>, tensor<2x6xi32>
-  // CHECK: pp.attention_grad %arg0, %arg1, %arg1, %[[OUT]], %[[LSE]], %[[OUT]] bias %arg2 mask %arg3 slopes %arg4 segments %arg5 {causal, window = 4 : i64} : tensor<2x4x6x8xbf16>, tensor<2x2x6x8xbf16>, tensor<2x2x6x8xbf16>, tensor<2x4x6x8xbf16>, tensor<2x4x6xf32> bias tensor<1x4x6x6xf32> mask tensor<2x1x1x6xi1> slopes tensor<4xf32> segments tensor<2x6xi32> -> tensor<2x4x6x6xf32>
+  // CHECK: pp.attention_grad %arg0, %arg1, %arg1, %[[OUT]], %[[LSE]], %[[OUT]] bias %arg2 mask %arg3 slopes %arg4 segments %arg5 {causal, window = 4 : i64} : tensor<2x4x6x8xbf16>, tensor<2x2x6x8xbf16>, tensor<2x2x6x8xbf16>, tensor<2x4x6x8xbf16>, tensor<2x4x6x2xf32> bias tensor<1x4x6x6xf32> mask tensor<2x1x1x6xi1> slopes tensor<4xf32> segments tensor<2x6xi32> -> tensor<2x4x6x6xf32>
   %1:4 = pp.attention_grad %q, %k, %k, %0, %lse, %0 bias %bias mask %mask slopes %slopes segments %ids {causal, window = 4 : i64}
       : !q, !k, !k, !q, !lse bias tensor<1x4x6x6xf32> mask tensor<2x1x1x6xi1> slopes tensor<4xf32> segments tensor<2x6xi32>
       -> tensor<2x4x6x6xf32>

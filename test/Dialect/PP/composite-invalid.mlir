@@ -145,7 +145,7 @@ func.func @attention_types(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x4x8xf64>) {
 // -----
 
 func.func @attention_grad_lse(%q: tensor<2x3x4x8xf32>, %lse: tensor<2x3x8xf32>) {
-  // expected-error @below {{'pp.attention_grad' op operand of 'tensor<2x3x8xf32>' must be of 'tensor<2x3x4xf32>', as the result of pp.attention is}}
+  // expected-error @below {{'pp.attention_grad' op operand of 'tensor<2x3x8xf32>' must be of 'tensor<2x3x4x2xf32>', as the result of pp.attention is}}
   %0:3 = pp.attention_grad %q, %q, %q, %q, %lse, %q : tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x8xf32>
   return
 }

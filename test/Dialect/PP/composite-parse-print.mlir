@@ -36,17 +36,17 @@ func.func @embedding(%table: tensor<16x8xf32>, %ids: tensor<2x4xi32>, %key: tens
   return %0 : tensor<2x4x8xf32>
 }
 
-// The log of the sums is f32 for bf16 operands.
+// The log-sum-exp is f32 for bf16 operands.
 // CHECK-LABEL: @attention
 func.func @attention(%q: tensor<2x3x4x8xbf16>, %k: tensor<2x3x5x8xbf16>, %v: tensor<2x3x5x7xbf16>)
-    -> (tensor<2x3x4x7xbf16>, tensor<2x3x4xf32>) {
+    -> (tensor<2x3x4x7xbf16>, tensor<2x3x4x2xf32>) {
   // CHECK: %[[OUT:.*]], %[[LSE:.*]] = pp.attention %{{.*}}, %{{.*}}, %{{.*}} {scale = 5.000000e-01 : f64} : tensor<2x3x4x8xbf16>, tensor<2x3x5x8xbf16>, tensor<2x3x5x7xbf16>
   %0:2 = pp.attention %q, %k, %v {scale = 0.5 : f64} : tensor<2x3x4x8xbf16>, tensor<2x3x5x8xbf16>, tensor<2x3x5x7xbf16>
-  // CHECK: pp.attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %[[OUT]], %[[LSE]], %[[OUT]] : tensor<2x3x4x8xbf16>, tensor<2x3x5x8xbf16>, tensor<2x3x5x7xbf16>, tensor<2x3x4x7xbf16>, tensor<2x3x4xf32>
-  %1:3 = pp.attention_grad %q, %k, %v, %0#0, %0#1, %0#0 : tensor<2x3x4x8xbf16>, tensor<2x3x5x8xbf16>, tensor<2x3x5x7xbf16>, tensor<2x3x4x7xbf16>, tensor<2x3x4xf32>
+  // CHECK: pp.attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %[[OUT]], %[[LSE]], %[[OUT]] : tensor<2x3x4x8xbf16>, tensor<2x3x5x8xbf16>, tensor<2x3x5x7xbf16>, tensor<2x3x4x7xbf16>, tensor<2x3x4x2xf32>
+  %1:3 = pp.attention_grad %q, %k, %v, %0#0, %0#1, %0#0 : tensor<2x3x4x8xbf16>, tensor<2x3x5x8xbf16>, tensor<2x3x5x7xbf16>, tensor<2x3x4x7xbf16>, tensor<2x3x4x2xf32>
   // CHECK: pp.attention %{{.*}}, %{{.*}}, %{{.*}} {causal}
   %2:2 = pp.attention %q, %q, %q {causal} : tensor<2x3x4x8xbf16>, tensor<2x3x4x8xbf16>, tensor<2x3x4x8xbf16>
-  return %0#0, %0#1 : tensor<2x3x4x7xbf16>, tensor<2x3x4xf32>
+  return %0#0, %0#1 : tensor<2x3x4x7xbf16>, tensor<2x3x4x2xf32>
 }
 
 // CHECK-LABEL: @losses

@@ -204,8 +204,8 @@ pp.kernel @table(%ids: tensor<5xi32>, %dy: tensor<5x4xf32>) -> tensor<16x4xf32> 
 
 // Tiles of 5 blocks of keys and of 4 blocks of queries, for each of two heads.
 // expected-error @below {{'pp.kernel' op has 10 tiles, but 18 of 16 queries cover its space}}
-pp.kernel @gradient(%q: tensor<1x2x64x4xf32>, %k: tensor<1x2x40x4xf32>, %lse: tensor<1x2x64xf32>) -> tensor<1x2x64x4xf32> attributes {form = #pp.form<attention_grad 1x2x64x4>, tiles = #pp.tiles<10 of 16 queries, blocks of 8>} {
-  %dq, %dk, %dv = pp.attention_grad %q, %k, %k, %q, %lse, %q : tensor<1x2x64x4xf32>, tensor<1x2x40x4xf32>, tensor<1x2x40x4xf32>, tensor<1x2x64x4xf32>, tensor<1x2x64xf32>
+pp.kernel @gradient(%q: tensor<1x2x64x4xf32>, %k: tensor<1x2x40x4xf32>, %lse: tensor<1x2x64x2xf32>) -> tensor<1x2x64x4xf32> attributes {form = #pp.form<attention_grad 1x2x64x4>, tiles = #pp.tiles<10 of 16 queries, blocks of 8>} {
+  %dq, %dk, %dv = pp.attention_grad %q, %k, %k, %q, %lse, %q : tensor<1x2x64x4xf32>, tensor<1x2x40x4xf32>, tensor<1x2x40x4xf32>, tensor<1x2x64x4xf32>, tensor<1x2x64x2xf32>
   pp.return %dq : tensor<1x2x64x4xf32>
 }
 

@@ -32,6 +32,24 @@ func.func @deviation() {
 
 // -----
 
+func.func @mean_beyond_f32() {
+  // expected-error @below {{'pp.random' op computes with 1.000000e+39, which is beyond the numbers of f32}}
+  %0 = pp.random normal {mean = 1.0e39 : f64} -> tensor<4xf32>
+  // f64 has it.
+  %1 = pp.random normal {mean = 1.0e39 : f64} -> tensor<4xf64>
+  return
+}
+
+// -----
+
+func.func @width_beyond_f32() {
+  // expected-error @below {{'pp.random' op computes with 6.000000e+38, which is beyond the numbers of f32}}
+  %0 = pp.random uniform {low = -3.0e38 : f64, high = 3.0e38 : f64} -> tensor<4xbf16>
+  return
+}
+
+// -----
+
 func.func @integers() {
   // expected-error @below {{'pp.random' op result #0 must be statically shaped tensor of f32, f64 or bf16 values, but got 'tensor<4xi32>'}}
   %0 = pp.random normal -> tensor<4xi32>

@@ -157,3 +157,13 @@ func.func @hexadecimal() {
   }
   return
 }
+
+// -----
+
+func.func @ends_a_function() {
+  pp.repeat 2 {
+    // expected-error @below {{'func.return' op ends a function; the body of a pp.repeat ends with pp.yield}}
+    func.return
+  }
+  return
+}

@@ -230,8 +230,9 @@ func.func @reads_statistics(%tokens: tensor<2x8xi32> {pp.input = "tokens"}, %nex
   %q = pp.reshape %x : tensor<2x8x16xf32> to tensor<2x1x8x16xf32>
   %o, %lse = pp.attention %q, %q, %q {causal} : tensor<2x1x8x16xf32>, tensor<2x1x8x16xf32>, tensor<2x1x8x16xf32>
   // expected-error @below {{'pp.reshape' op can't be computed one position at a time: it reads a value that is not known for one position alone}}
-  %s = pp.reshape %lse : tensor<2x1x8xf32> to tensor<2x8x1xf32>
-  %y = pp.add %x, %s : tensor<2x8x16xf32>, tensor<2x8x1xf32>
+  %s = pp.reshape %lse : tensor<2x1x8x2xf32> to tensor<2x8x2xf32>
+  %part = pp.slice %s [0, 0, 1] : tensor<2x8x2xf32> to tensor<2x8x1xf32>
+  %y = pp.add %x, %part : tensor<2x8x16xf32>, tensor<2x8x1xf32>
   %l = pp.cross_entropy %y, %next : tensor<2x8x16xf32>, tensor<2x8xi32>
   return %l : tensor<f32>
 }

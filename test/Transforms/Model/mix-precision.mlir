@@ -54,7 +54,7 @@ func.func @mlp(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
 // CHECK-NEXT: %[[TN:.*]] = pp.cast %[[T]]
 // CHECK-NEXT: pp.matmul %[[TN]], %{{.*}} {transpose_rhs}
 // CHECK: pp.reduce sum %[[T]] [0, 1, 2, 3] : tensor<2x1x4x4xf32>
-// CHECK-NEXT: pp.reduce sum %[[LSE]] [0, 1, 2] : tensor<2x1x4xf32>
+// CHECK-NEXT: pp.reduce sum %[[LSE]] [0, 1, 2, 3] : tensor<2x1x4x2xf32>
 pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v4", features = "">, precision = "bf16"}
 func.func @attention(%x: tensor<2x1x4x8xf32> {pp.input = "x"}) -> tensor<f32> {
   %n = pp.exp %x : tensor<2x1x4x8xf32>
@@ -65,7 +65,7 @@ func.func @attention(%x: tensor<2x1x4x8xf32> {pp.input = "x"}) -> tensor<f32> {
   %p = pp.matmul %t, %out {transpose_rhs} : tensor<2x1x4x4xf32>, tensor<2x1x4x4xf32>
   %0 = pp.reduce sum %p [0, 1, 2, 3] : tensor<2x1x4x4xf32>
   %1 = pp.reduce sum %t [0, 1, 2, 3] : tensor<2x1x4x4xf32>
-  %2 = pp.reduce sum %lse [0, 1, 2] : tensor<2x1x4xf32>
+  %2 = pp.reduce sum %lse [0, 1, 2, 3] : tensor<2x1x4x2xf32>
   %3 = pp.add %0, %1 : tensor<f32>, tensor<f32>
   %4 = pp.add %3, %2 : tensor<f32>, tensor<f32>
   return %4 : tensor<f32>

@@ -18,7 +18,7 @@
 // CHECK: pp.place 0 stage 0
 // CHECK: pp.matmul {{.*}}, %[[QKV]] {pp.loops = #pp.sharding<[{[[ROWS]]}, {}, {3 * tp}, {}]>, pp.shardings = [#pp.sharding<[{[[ROWS]]}, {}, {3 * tp}]>]}
 // CHECK-COUNT-3: pp.slice {{.*}} pp.shardings = [#pp.sharding<[{[[ROWS]]}, {}, {tp}]>]
-// CHECK: pp.attention {{.*}} pp.shardings = [#pp.sharding<[{[[ROWS]]}, {tp}, {}, {}]>, #pp.sharding<[{[[ROWS]]}, {tp}, {}]>]
+// CHECK: pp.attention {{.*}} pp.shardings = [#pp.sharding<[{[[ROWS]]}, {tp}, {}, {}]>, #pp.sharding<[{[[ROWS]]}, {tp}, {}, {}]>]
 // CHECK: %[[PART:.*]] = pp.matmul %{{.*}}, %[[OUT]] {{.*}} pp.shardings = [#pp.sharding<[{[[ROWS]]}, {}, {}], sum = {tp}>]
 // CHECK: pp.reshard %[[PART]] from <[{[[ROWS]]}, {}, {}], sum = {tp}> to <[{[[ROWS]]}, {}, {}]> of [24, 4, 12]
 // CHECK: pp.place 0 stage 0 backward
@@ -77,7 +77,7 @@ func.func @columns(%x: !x {pp.input = "x"}) -> tensor<f32> {
 // CHECK: pp.reshape {{.*}} pp.shardings = [#pp.sharding<[{[[ROWS]]}, {}, {3 * tp}, {}]>]
 // CHECK: pp.transpose {{.*}} pp.shardings = [#pp.sharding<[{[[ROWS]]}, {3 * tp}, {}, {}]>]
 // CHECK-COUNT-3: pp.slice {{.*}} pp.shardings = [#pp.sharding<[{[[ROWS]]}, {tp}, {}, {}]>]
-// CHECK: pp.attention {{.*}} pp.shardings = [#pp.sharding<[{[[ROWS]]}, {tp}, {}, {}]>, #pp.sharding<[{[[ROWS]]}, {tp}, {}]>]
+// CHECK: pp.attention {{.*}} pp.shardings = [#pp.sharding<[{[[ROWS]]}, {tp}, {}, {}]>, #pp.sharding<[{[[ROWS]]}, {tp}, {}, {}]>]
 // CHECK: %[[PART:.*]] = pp.matmul %{{.*}}, %[[OUT]] {{.*}} pp.shardings = [#pp.sharding<[{[[ROWS]]}, {}, {}], sum = {tp}>]
 // CHECK: pp.reshard %[[PART]] from <[{[[ROWS]]}, {}, {}], sum = {tp}> to <[{[[ROWS]]}, {}, {}]> of [24, 4, 12]
 // CHECK: pp.place 0 stage 0 backward

@@ -12,9 +12,11 @@ def PP_AttentionOp : PP_ModelOp<"attention", !listconcat(PP_AttentionForm, [Attr
     PP_Stepwise, DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["drawsNumbers"]>])> {
   let summary = "softmax(scale * q kᵀ) v";
   let description = [{
-    q [B, H, T, D], k [B, G, S, D], v [B, G, S, E]; out [B, H, T, E], and the log of each row's sum of
-    exponentials, lse [B, H, T]. G divides H: query head h reads the keys of head h / (H / G), so a group of
-    consecutive query heads shares keys and values.
+    q [B, H, T, D], k [B, G, S, D], v [B, G, S, E]; out [B, H, T, E] and lse [B, H, T, 2]. G divides H: query
+    head h reads the keys of head h / (H / G), so a group of consecutive query heads shares keys and values.
+
+    lse is the log-sum-exp of each row of scores in two parts, whose sum it is: the largest score, and the log of
+    the sum of exponentials of the scores minus that. Added up, large scores would leave no digits of the log.
 
     The position of query t is p = t + S - T, so the last query is at the last key. What happens to the score of
     query t and key s, in this order:
@@ -26,8 +28,8 @@ def PP_AttentionOp : PP_ModelOp<"attention", !listconcat(PP_AttentionForm, [Attr
     5. The key is hidden: by `causal` if s > p; by `window = w` if s <= p - w or s >= p + w; by a `mask` of
        such a shape where it is false; by `segments` [B, T] (T = S) if they differ at t and s (documents that are packed into one row).
 
-    `causal`, `window` and `slopes` need T <= S. A query that sees no key has an output and gradients of zero, and an lse
-    of infinity. `dropout = p` applies to the probabilities; `stream` is that of `pp.dropout`.
+    `causal`, `window` and `slopes` need T <= S. A query that sees no key has an output and gradients of zero, and
+    infinity as the second part of lse. `dropout = p` applies to the probabilities; `stream` is that of `pp.dropout`.
 
     Example:
 
@@ -62,7 +64,7 @@ def PP_AttentionGradOp : PP_ModelOp<"attention_grad", !listconcat(PP_AttentionFo
 
     ```mlir
     !x = tensor<2x3x4x8xf32>
-    !lse = tensor<2x3x4xf32>
+    !lse = tensor<2x3x4x2xf32>
     func.func @gradients(%q: !x, %k: !x, %v: !x, %out: !x, %lse: !lse, %dout: !x) -> (!x, !x, !x) {
       %dq, %dk, %dv = pp.attention_grad %q, %k, %v, %out, %lse, %dout {causal} : !x, !x, !x, !x, !lse
       return %dq, %dk, %dv : !x, !x, !x

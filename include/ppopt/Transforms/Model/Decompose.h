@@ -7,12 +7,17 @@
 
 namespace mlir::pp {
 
-/// Replaces an op by what it decomposes into.
+/// Replaces an op by what it decomposes into. The location of these ops has the
+/// name of the op.
 LogicalResult decompose(DecomposableOpInterface op);
 
 /// Decomposes all ops under `root` that decompose at `when`, and the ops that
 /// they decompose into, until none is left.
 LogicalResult decomposeAll(Operation *root, DecomposeAt when);
+
+/// Returns the name of the model's op that an op is part of: its own, or that
+/// of the composite that was replaced.
+StringRef getModelOpName(Operation *op);
 
 } // namespace mlir::pp
 
