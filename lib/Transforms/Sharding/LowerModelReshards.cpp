@@ -274,10 +274,11 @@ static LogicalResult refuse(ReshardOp op, OpOperand &use, const Twine &why) {
 }
 
 /// Checks that no value is gathered because the axis has a size that does not
-/// divide the loops of a reader: six heads over four ranks.
+/// divide the loops of a reader: six heads over four ranks. Rows that meet are
+/// gathered whatever their number.
 static LogicalResult checkSizes(ReshardOp op, const Sharding &from,
                                 const Sharding &to, const ShardingAxes &axes) {
-  AxisSet gathered = from.getCutAxes() & ~to.getAxes();
+  AxisSet gathered = from.getCutAxes() & ~(to.getAxes() | axes.getBatchAxes());
   for (OpOperand &use : op->getUses()) {
     auto reader = dyn_cast<IterationSpaceOpInterface>(use.getOwner());
     if (!reader || isa<CopyOp, BatchSumOp>(*reader))

@@ -46,9 +46,9 @@ double ShardingPropagation::countBytes(const OpState &state, unsigned axis,
   return bytes;
 }
 
-/// Returns the loop that an axis of the model cuts: what an operand is cut
-/// along, or what all readers of the result want. Where several are possible,
-/// the one with the fewest bytes.
+/// Returns the loop that an axis of the model, or one over which rows meet,
+/// cuts: what an operand is cut along, or what all readers of the result want.
+/// Where several are possible, the one with the fewest bytes.
 FailureOr<std::optional<LoopCut>>
 ShardingPropagation::chooseCheapest(OpState &state, unsigned axis) {
   SmallVector<LoopCut> choices;
@@ -85,7 +85,11 @@ ShardingPropagation::chooseCheapest(OpState &state, unsigned axis) {
     }
   if (choices.empty())
     return std::optional<LoopCut>();
-  if (choices.size() == 1 && !isConflict)
+  // Few rows that are looked up may be less than a part of their table.
+  bool isLookup =
+      contains(met, axis) &&
+      state.space.loops[choices.front().loop].kind == LoopKind::Lookup;
+  if (choices.size() == 1 && !isConflict && !isLookup)
     return std::optional(choices.front());
   std::optional<LoopCut> best;
   double fewest = countBytes(state, axis, std::nullopt);
@@ -190,8 +194,8 @@ void ShardingPropagation::admitPartials(OpState &state) {
 
 /// Where all readers of a value read a part of it over an axis over which it is
 /// whole, its op computes that part alone, from the next sweep on. Where one
-/// reader reads a partial sum over an axis of the model complete, all do: it is
-/// completed once.
+/// reader reads a partial sum complete, all do: it is completed once. So it is
+/// where one reader reads a part of a sum over ranks: it is scattered once.
 void ShardingPropagation::collectDemands() {
   DenseMap<Value, SmallVector<const Sharding *>> readsOf;
   entry.walk([&](Operation *op) {
@@ -210,14 +214,21 @@ void ShardingPropagation::collectDemands() {
     if (found == readsOf.end())
       return;
     const Sharding &sharding = of(value), &first = *found->second.front();
-    AxisSet complete = 0;
-    for (const Sharding *read : found->second)
-      complete |= sharding.sums & ~read->sums & ~batchAxes;
+    AxisSet complete = 0, sums = sharding.sums & met;
+    for (const Sharding *read : found->second) {
+      AxisSet ended = sharding.sums & ~read->sums;
+      complete |= ended & ~batchAxes;
+      if (!fromInputs.contains(value))
+        complete |= ended & sums & ~read->getCutAxes();
+      AxisSet cut = sums & read->getCutAxes();
+      if (cut && scattered.try_emplace(value, read->onlyCuts(cut)).second)
+        changed = true;
+    }
     if (AxisSet &known = completed[value]; complete & ~known) {
       known |= complete;
       changed = true;
     }
-    AxisSet wanted = first.getCutAxes() & ~batchAxes & ~sharding.getAxes();
+    AxisSet wanted = first.getCutAxes() & ~getApart() & ~sharding.getAxes();
     for (const Sharding *read : found->second)
       if (read->onlyCuts(wanted) != first.onlyCuts(wanted))
         return;
