@@ -85,7 +85,8 @@ void ShardingPropagation::becomeCut(Value value, const Sharding &sharding) {
 /// then cut as well. If the result was read before, the next sweep begins with
 /// that.
 bool ShardingPropagation::yieldCut(OpResult result, const Sharding &wanted) {
-  if (!isComplete(result))
+  // Where rows meet others may need it whole, and a rank can take its part.
+  if (!isComplete(result) || (met && !result.hasOneUse()))
     return false;
   if (!isUnread(result)) {
     missedYields.try_emplace(result, wanted);

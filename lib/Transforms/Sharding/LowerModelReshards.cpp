@@ -192,11 +192,18 @@ Value StepBuilder::convert(Value x, Type element) {
   return CastOp::create(builder, loc, type.clone(element), x);
 }
 
-/// Sums bf16 values in f32 if the plan says so.
+/// Sums bf16 values in f32 if the plan says so. Truth values are sent as
+/// integers, since no collective has their type.
 Value StepBuilder::build(const ReshardStep &step, Value x) {
   bool isSum = step.kind == ReshardStep::AllReduce ||
                step.kind == ReshardStep::ReduceScatter;
   Type element = getElementTypeOrSelf(x);
+  if (element.isInteger(1) && step.kind != ReshardStep::Slice) {
+    Value sent = buildInType(step, convert(x, builder.getI32Type()));
+    auto type = RankedTensorType::get({}, builder.getI32Type());
+    Value zero = ConstantOp::create(builder, loc, type, 0.0);
+    return CompareOp::create(builder, loc, ComparePredicate::Ne, sent, zero);
+  }
   if (!sumsInF32 || !isSum || !element.isBF16())
     return buildInType(step, x);
   hasWidened = true;

@@ -14,26 +14,26 @@ func.func private @batch_norm(%x: tensor<16x10xTYPE>, %scale: tensor<10xTYPE>, %
 }
 
 func.func @mlp(%x: tensor<16x6xTYPE> {pp.input = "x"}, %y: tensor<16x3xTYPE> {pp.input = "y"}) -> tensor<TYPE> {
+  %fc1_weight = pp.param "fc1.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<6x10xTYPE>
+  %fc1_bias = pp.param "fc1.bias" {init = #pp.init<normal, 0.0, 0.5>} : tensor<10xTYPE>
+  %bn1_weight = pp.param "bn1.weight" {init = #pp.init<ones>} : tensor<10xTYPE>
+  %bn1_bias = pp.param "bn1.bias" {init = #pp.init<normal, 0.0, 0.5>} : tensor<10xTYPE>
+  %fc2_weight = pp.param "fc2.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<10x10xTYPE>
+  %bn2_weight = pp.param "bn2.weight" {init = #pp.init<ones>} : tensor<10xTYPE>
+  %bn2_bias = pp.param "bn2.bias" {init = #pp.init<normal, 0.0, 0.5>} : tensor<10xTYPE>
+  %fc3_weight = pp.param "fc3.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<10x3xTYPE>
   %h = pp.on 0 -> tensor<16x10xTYPE> {
-    %w = pp.param "fc1.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<6x10xTYPE>
-    %b = pp.param "fc1.bias" {init = #pp.init<normal, 0.0, 0.5>} : tensor<10xTYPE>
-    %g = pp.param "bn1.weight" {init = #pp.init<ones>} : tensor<10xTYPE>
-    %o = pp.param "bn1.bias" {init = #pp.init<normal, 0.0, 0.5>} : tensor<10xTYPE>
-    %0 = pp.matmul %x, %w : tensor<16x6xTYPE>, tensor<6x10xTYPE>
-    %1 = pp.add %0, %b : tensor<16x10xTYPE>, tensor<10xTYPE>
-    %2 = func.call @batch_norm(%1, %g, %o) : (tensor<16x10xTYPE>, tensor<10xTYPE>, tensor<10xTYPE>) -> tensor<16x10xTYPE>
+    %0 = pp.matmul %x, %fc1_weight : tensor<16x6xTYPE>, tensor<6x10xTYPE>
+    %1 = pp.add %0, %fc1_bias : tensor<16x10xTYPE>, tensor<10xTYPE>
+    %2 = func.call @batch_norm(%1, %bn1_weight, %bn1_bias) : (tensor<16x10xTYPE>, tensor<10xTYPE>, tensor<10xTYPE>) -> tensor<16x10xTYPE>
     %3 = pp.tanh %2 : tensor<16x10xTYPE>
     pp.yield %3 : tensor<16x10xTYPE>
   }
   %loss = pp.on 1 -> tensor<TYPE> {
-    %w = pp.param "fc2.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<10x10xTYPE>
-    %g = pp.param "bn2.weight" {init = #pp.init<ones>} : tensor<10xTYPE>
-    %o = pp.param "bn2.bias" {init = #pp.init<normal, 0.0, 0.5>} : tensor<10xTYPE>
-    %v = pp.param "fc3.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<10x3xTYPE>
-    %0 = pp.matmul %h, %w : tensor<16x10xTYPE>, tensor<10x10xTYPE>
-    %1 = func.call @batch_norm(%0, %g, %o) : (tensor<16x10xTYPE>, tensor<10xTYPE>, tensor<10xTYPE>) -> tensor<16x10xTYPE>
+    %0 = pp.matmul %h, %fc2_weight : tensor<16x10xTYPE>, tensor<10x10xTYPE>
+    %1 = func.call @batch_norm(%0, %bn2_weight, %bn2_bias) : (tensor<16x10xTYPE>, tensor<10xTYPE>, tensor<10xTYPE>) -> tensor<16x10xTYPE>
     %2 = pp.tanh %1 : tensor<16x10xTYPE>
-    %3 = pp.matmul %2, %v : tensor<16x10xTYPE>, tensor<10x3xTYPE>
+    %3 = pp.matmul %2, %fc3_weight : tensor<16x10xTYPE>, tensor<10x3xTYPE>
     %l = pp.mse %3, %y : tensor<16x3xTYPE>, tensor<16x3xTYPE>
     pp.yield %l : tensor<TYPE>
   }

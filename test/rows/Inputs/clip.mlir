@@ -1,22 +1,22 @@
 // CLIP: each image is told from the texts of the whole batch, and each text from the images, at a temperature that is learned.
 func.func @clip(%image: tensor<16x6xTYPE> {pp.input = "image"}, %text: tensor<16x5xTYPE> {pp.input = "text"}) -> tensor<TYPE> {
+  %image_fc_weight = pp.param "image.fc.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<6x8xTYPE>
+  %image_fc_bias = pp.param "image.fc.bias" {init = #pp.init<normal, 0.0, 0.5>} : tensor<8xTYPE>
+  %image_proj_weight = pp.param "image.proj.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<8x4xTYPE>
+  %text_fc_weight = pp.param "text.fc.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<5x8xTYPE>
+  %text_proj_weight = pp.param "text.proj.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<8x4xTYPE>
+  %logit_scale = pp.param "logit_scale" {init = #pp.init<ones>} : tensor<TYPE>
   %i = pp.on 0 -> tensor<16x4xTYPE> {
-    %w1 = pp.param "image.fc.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<6x8xTYPE>
-    %b1 = pp.param "image.fc.bias" {init = #pp.init<normal, 0.0, 0.5>} : tensor<8xTYPE>
-    %w2 = pp.param "image.proj.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<8x4xTYPE>
-    %0 = pp.matmul %image, %w1 : tensor<16x6xTYPE>, tensor<6x8xTYPE>
-    %1 = pp.add %0, %b1 : tensor<16x8xTYPE>, tensor<8xTYPE>
+    %0 = pp.matmul %image, %image_fc_weight : tensor<16x6xTYPE>, tensor<6x8xTYPE>
+    %1 = pp.add %0, %image_fc_bias : tensor<16x8xTYPE>, tensor<8xTYPE>
     %2 = pp.tanh %1 : tensor<16x8xTYPE>
-    %3 = pp.matmul %2, %w2 : tensor<16x8xTYPE>, tensor<8x4xTYPE>
+    %3 = pp.matmul %2, %image_proj_weight : tensor<16x8xTYPE>, tensor<8x4xTYPE>
     pp.yield %3 : tensor<16x4xTYPE>
   }
   %loss = pp.on 1 -> tensor<TYPE> {
-    %w1 = pp.param "text.fc.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<5x8xTYPE>
-    %w2 = pp.param "text.proj.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<8x4xTYPE>
-    %scale = pp.param "logit_scale" {init = #pp.init<ones>} : tensor<TYPE>
-    %0 = pp.matmul %text, %w1 : tensor<16x5xTYPE>, tensor<5x8xTYPE>
+    %0 = pp.matmul %text, %text_fc_weight : tensor<16x5xTYPE>, tensor<5x8xTYPE>
     %1 = pp.tanh %0 : tensor<16x8xTYPE>
-    %t = pp.matmul %1, %w2 : tensor<16x8xTYPE>, tensor<8x4xTYPE>
+    %t = pp.matmul %1, %text_proj_weight : tensor<16x8xTYPE>, tensor<8x4xTYPE>
     %ii = pp.mul %i, %i : tensor<16x4xTYPE>, tensor<16x4xTYPE>
     %is = pp.reduce sum %ii [1] {keep_dims} : tensor<16x4xTYPE>
     %ir = pp.rsqrt %is : tensor<16x1xTYPE>
@@ -26,7 +26,7 @@ func.func @clip(%image: tensor<16x6xTYPE> {pp.input = "image"}, %text: tensor<16
     %tr = pp.rsqrt %ts : tensor<16x1xTYPE>
     %tn = pp.mul %t, %tr : tensor<16x4xTYPE>, tensor<16x1xTYPE>
     %cosines = pp.matmul %in, %tn {transpose_rhs} : tensor<16x4xTYPE>, tensor<16x4xTYPE>
-    %factor = pp.exp %scale : tensor<TYPE>
+    %factor = pp.exp %logit_scale : tensor<TYPE>
     %logits = pp.mul %cosines, %factor : tensor<16x16xTYPE>, tensor<TYPE>
     %labels = pp.iota {dim = 0 : i64} -> tensor<16xi64>
     %l1 = pp.cross_entropy %logits, %labels : tensor<16x16xTYPE>, tensor<16xi64>

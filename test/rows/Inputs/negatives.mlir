@@ -1,17 +1,17 @@
 // Triplets with the hardest negatives of the batch: the two rows most like an anchor that are not its own positive, looked up by their ids.
 func.func @negatives(%anchor: tensor<16x6xTYPE> {pp.input = "anchor"}, %positive: tensor<16x6xTYPE> {pp.input = "positive"}) -> tensor<TYPE> {
+  %fc_weight = pp.param "fc.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<6x4xTYPE>
+  %proj_weight = pp.param "proj.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<4x4xTYPE>
   %a, %p = pp.on 0 -> tensor<16x4xTYPE>, tensor<16x4xTYPE> {
-    %w = pp.param "fc.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<6x4xTYPE>
-    %0 = pp.matmul %anchor, %w : tensor<16x6xTYPE>, tensor<6x4xTYPE>
+    %0 = pp.matmul %anchor, %fc_weight : tensor<16x6xTYPE>, tensor<6x4xTYPE>
     %1 = pp.tanh %0 : tensor<16x4xTYPE>
-    %2 = pp.matmul %positive, %w : tensor<16x6xTYPE>, tensor<6x4xTYPE>
+    %2 = pp.matmul %positive, %fc_weight : tensor<16x6xTYPE>, tensor<6x4xTYPE>
     %3 = pp.tanh %2 : tensor<16x4xTYPE>
     pp.yield %1, %3 : tensor<16x4xTYPE>, tensor<16x4xTYPE>
   }
   %loss = pp.on 1 -> tensor<TYPE> {
-    %v = pp.param "proj.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<4x4xTYPE>
-    %za = pp.matmul %a, %v : tensor<16x4xTYPE>, tensor<4x4xTYPE>
-    %zp = pp.matmul %p, %v : tensor<16x4xTYPE>, tensor<4x4xTYPE>
+    %za = pp.matmul %a, %proj_weight : tensor<16x4xTYPE>, tensor<4x4xTYPE>
+    %zp = pp.matmul %p, %proj_weight : tensor<16x4xTYPE>, tensor<4x4xTYPE>
     %scores = pp.matmul %za, %zp {transpose_rhs} : tensor<16x4xTYPE>, tensor<16x4xTYPE>
     %rows = pp.iota {dim = 0 : i64} -> tensor<16x16xi64>
     %columns = pp.iota {dim = 1 : i64} -> tensor<16x16xi64>

@@ -1,14 +1,14 @@
 // SimCLR: each view is told from the views of all other rows of the batch. Views of both kinds are one dimension.
 func.func @simclr(%a: tensor<8x6xTYPE> {pp.input = "a"}, %b: tensor<8x6xTYPE> {pp.input = "b"}) -> tensor<TYPE> {
+  %fc_weight = pp.param "fc.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<6x10xTYPE>
+  %fc_bias = pp.param "fc.bias" {init = #pp.init<normal, 0.0, 0.5>} : tensor<10xTYPE>
+  %proj_weight = pp.param "proj.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<10x4xTYPE>
   %n = pp.on 0 -> tensor<16x4xTYPE> {
-    %w1 = pp.param "fc.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<6x10xTYPE>
-    %b1 = pp.param "fc.bias" {init = #pp.init<normal, 0.0, 0.5>} : tensor<10xTYPE>
-    %w2 = pp.param "proj.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<10x4xTYPE>
     %x = pp.concat %a, %b {dim = 0 : i64} : tensor<8x6xTYPE>, tensor<8x6xTYPE>
-    %0 = pp.matmul %x, %w1 : tensor<16x6xTYPE>, tensor<6x10xTYPE>
-    %1 = pp.add %0, %b1 : tensor<16x10xTYPE>, tensor<10xTYPE>
+    %0 = pp.matmul %x, %fc_weight : tensor<16x6xTYPE>, tensor<6x10xTYPE>
+    %1 = pp.add %0, %fc_bias : tensor<16x10xTYPE>, tensor<10xTYPE>
     %2 = pp.gelu %1 : tensor<16x10xTYPE>
-    %z = pp.matmul %2, %w2 : tensor<16x10xTYPE>, tensor<10x4xTYPE>
+    %z = pp.matmul %2, %proj_weight : tensor<16x10xTYPE>, tensor<10x4xTYPE>
     %zz = pp.mul %z, %z : tensor<16x4xTYPE>, tensor<16x4xTYPE>
     %s = pp.reduce sum %zz [1] {keep_dims} : tensor<16x4xTYPE>
     %r = pp.rsqrt %s : tensor<16x1xTYPE>

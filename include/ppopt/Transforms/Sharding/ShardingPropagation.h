@@ -128,6 +128,8 @@ private:
                                                    unsigned axis);
   double countBytes(const OpState &state, unsigned axis,
                     std::optional<LoopCut> cut) const;
+  std::optional<std::pair<unsigned, Cut>> findDemand(const OpState &state,
+                                                     unsigned axis) const;
   void admitPartials(OpState &state);
   void adopt(Value value, unsigned axis, unsigned dim, int64_t period);
   void collectDemands();
