@@ -59,6 +59,13 @@ AxisSet ShardingAxes::getBatchAxes() const {
   return set;
 }
 
+AxisSet ShardingAxes::getRankAxes() const {
+  AxisSet set = 0;
+  for (auto [i, axis] : llvm::enumerate(axes))
+    set |= AxisSet(!axis.isLocal && axis.name != kMicrobatchAxis) << i;
+  return set;
+}
+
 int64_t ShardingAxes::countParts(AxisSet set) const {
   int64_t parts = 1;
   for (auto [i, axis] : llvm::enumerate(axes))

@@ -147,6 +147,21 @@ def PartialGradientScaled : Pass<"mutate-partial-gradient-scaled", "::mlir::Modu
   let description = "The first all-reduce of a backward divides by its ranks. No verifier can see it; the comparison of norms must.";
 }
 
+def StatisticsOfOneRank : Pass<"mutate-statistics-of-one-rank", "::mlir::ModuleOp"> {
+  let summary = "Each rank takes its own rows for those of the whole batch";
+  let description = "The first all-reduce of a task is the rank's part times the number of ranks. No verifier can see it; the comparison of losses must.";
+}
+
+def RowsNotScattered : Pass<"mutate-rows-not-scattered", "::mlir::ModuleOp"> {
+  let summary = "The gradient of gathered rows is not summed over the ranks that read them";
+  let description = "The first reduce-scatter of a value is the first part of what the rank has. No verifier can see it; the comparison of gradients must.";
+}
+
+def ShareNotDivided : Pass<"mutate-share-not-divided", "::mlir::ModuleOp"> {
+  let summary = "A gradient that all ranks have counts once for each of them";
+  let description = "The first share of a backward, one over the parts of the batch, is gone. No verifier can see it; the comparison of gradients must.";
+}
+
 def LookUpAtZero : Pass<"mutate-look-up-at-zero", "::mlir::ModuleOp"> {
   let summary = "Each rank takes its rows of a table for those of the first one";
   let description = [{

@@ -2,7 +2,7 @@
 
 A value is whole (the same for every row of the batch), has rows (dimension `dim` holds `unit` elements of each row, one row
 after the other), or is a sum over the batch of what depends on parameters. A sum of inputs alone is whole: it is known before.
-An op that a batch can't be split through raises Rejected: such a model is none.
+An op that a batch can't be split through raises Rejected: such a model is none. One that `mixes` rows has inputs that are whole: every op is allowed.
 """
 import dataclasses
 import math
@@ -59,8 +59,8 @@ def broadcast_shape(a, b):
 
 
 class Builder:
-    def __init__(self, batch, dtype, parent=None):
-        self.batch, self.dtype, self.parent = batch, dtype, parent
+    def __init__(self, batch, dtype, parent=None, mixes=False):
+        self.batch, self.dtype, self.parent, self.mixes = batch, dtype, parent, mixes
         self.nodes, self.inputs, self.params, self.functions = [], [], [], {}
         self.root = parent.root if parent else self
         self.number = 0
@@ -76,7 +76,7 @@ class Builder:
         shape = (self.batch, *shape)
         name = self.name("x")
         self.root.inputs.append({"name": name, "type": [dtype, list(shape)], "draw": draw or {"kind": "real"}})
-        return Value(name, dtype, shape, ROWS if self.batch > 1 else WHOLE)
+        return Value(name, dtype, shape, ROWS if self.batch > 1 and not self.mixes else WHOLE)
 
     def param(self, shape, frozen=False, dtype=None, scales=None, **draw):
         """`scales`: "no_decay" or factors, as the description has them."""
@@ -411,4 +411,4 @@ class Builder:
 
     def description(self, loss, seed, steps):
         return {"seed": seed, "batch": self.batch, "steps": steps, "float": self.dtype, "inputs": self.inputs, "params": self.params,
-                "functions": self.functions, "nodes": self.nodes, "loss": loss.name}
+                "functions": self.functions, "nodes": self.nodes, "loss": loss.name, **({"mixes": True} if self.mixes else {})}

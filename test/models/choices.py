@@ -8,6 +8,7 @@ from builder import Builder, Rejected
 SIZES = [1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 11, 13, 16, 17, 33]
 LARGE = [32, 48, 64, 65, 96, 100, 128, 130, 257]  # of several vectors, and their ends
 BATCHES = [1, 2, 3, 4, 4, 6, 6, 8, 12, 12]
+MIXING = 0.12  # share of the models whose rows meet
 
 
 # What parameters may have beside the model's type: wider and narrower ones.
@@ -18,7 +19,7 @@ class Choices:
     def __init__(self, seed, dtype):
         self.random = np.random.default_rng(seed)
         self.dtype = dtype
-        self.b = Builder(int(self.pick(BATCHES)), dtype)
+        self.b = Builder(int(self.pick(BATCHES)), dtype, mixes=np.random.default_rng([*np.atleast_1d(seed), 5]).random() < MIXING)
         self.values = []      # floats that motifs build on
         self.used = set()
         self.sizes = SIZES + (LARGE if self.chance(0.15) else [])
@@ -31,7 +32,7 @@ class Choices:
         # What half of the parameters have another type in, that is converted where they are read.
         self.other = OTHER[dtype][int(character.integers(len(OTHER[dtype])))] if character.random() < 0.2 else None
         self.adapts = self.frozen > 0.5 and character.random() < 0.7  # matrices are frozen, and learn by two thin ones
-        self.has_results = character.random() < 0.3  # beside the loss
+        self.has_results = character.random() < 0.3 and not self.b.mixes  # beside the loss
         self.scales = 0.5 if character.random() < 0.3 else 0.0  # share of the parameters with a factor
 
     def pick(self, items):

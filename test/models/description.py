@@ -13,6 +13,8 @@ Results beside the loss are metrics ("metric", and with "count" of the same name
 
 A parameter may be "frozen", have "no_decay", or factors: "lr_scale" of the learning rate, "decay_scale" of the weight decay.
 
+With "mixes" ops may mix rows of the batch: plans have one microbatch, and an evaluation is one batch.
+
 "coarsest" is the type of fewest bits that computed values or parameters have; without it, "float".
 
 Shapes are those of the global batch, the first dimension of every input. An op is named for what it computes (OPS in

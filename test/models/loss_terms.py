@@ -19,8 +19,14 @@ class LossTerms(Choices):
         return self.b.input(shape, self.pick(["i32", "i64"]), kind="ids", high=classes, ignore=ignore, ignored=chances,
                             ignored_in_evaluation=evaluation), ignore
 
+    def is_by_rows(self, h):
+        """Whether the first dimension is the batch's."""
+        if self.b.mixes:
+            return h.rank and h.shape[0] == self.b.batch
+        return h.state == ROWS and h.dim == 0 and h.unit == 1
+
     def t_cross_entropy(self, h):
-        if h.state != ROWS or h.rank < 2 or h.dim != 0 or h.unit != 1 or h.dim == h.rank - 1:
+        if h.rank < 2 or not self.is_by_rows(h):
             raise Rejected("no logits")
         targets, ignore = self.target_input(h.shape[1:-1], h.shape[-1])
         if h == self.logits:
@@ -44,14 +50,14 @@ class LossTerms(Choices):
         return self.b.binary("div", total, more)
 
     def t_mse(self, h):
-        if h.state != ROWS or h.dim != 0 or h.unit != 1:
+        if not self.is_by_rows(h):
             raise Rejected("no prediction")
         return self.b.binary("mse", h, self.b.input(h.shape[1:]))
 
     def t_bce(self, h):
         """With shares as targets, booleans, or what another value says."""
         b = self.b
-        if h.state != ROWS or h.dim != 0 or h.unit != 1:
+        if not self.is_by_rows(h):
             raise Rejected("no logits")
         kind = int(self.random.integers(4))
         if kind == 0:
@@ -72,7 +78,7 @@ class LossTerms(Choices):
         kind = int(self.random.integers(4))
         if kind == 0:
             h = b.unary("square", h)
-        elif kind == 1 and h.state == ROWS and h.dim == 0 and h.unit == 1:
+        elif kind == 1 and self.is_by_rows(h):
             h = b.binary("mul", h, b.input(h.shape[1:], kind="dyadic"))
         elif kind == 2:
             h = b.unary(self.pick(SMOOTH), h)
@@ -110,7 +116,7 @@ class LossTerms(Choices):
         return results
 
     def term(self, h):
-        if h.state == ROWS and h.rank >= 2 and self.chance(0.45):
+        if (h.state == ROWS or self.b.mixes) and h.rank >= 2 and self.chance(0.45):
             try:
                 return self.t_cross_entropy(h)
             except Rejected:

@@ -85,6 +85,8 @@ def draw_run(random, description):
 def draw_evaluation(random, description):
     """A number of rows, often with a part of a batch at the end."""
     batch = description["batch"]
+    if "mixes" in description:
+        return batch
     least = 1 if evaluates_rows(description) else batch
     return max(least, int(pick(random, [1, batch - 1, batch, batch + 1, 2 * batch, int(random.integers(1, 2.7 * batch + 1))])))
 
@@ -140,10 +142,10 @@ def draw_cuda(random, description, run):
 def draw_pair(random, description, run, thresholds=(), allows_mpi=False, asynchronous=0, for_cuda=False, **choices):
     """`asynchronous`: how often trainers do not wait for each other. `choices`: those of draw_plan."""
     compile_flags, run_flags = flags_of_run(run)
-    if "ema" not in run and asynchronous and random.random() < asynchronous:
+    if "ema" not in run and asynchronous and random.random() < asynchronous and "mixes" not in description:
         plan = draw_asynchronous_plan(random, description["batch"], MOST_RANKS)
     else:
-        plan = draw_plan(random, description["batch"], MOST_RANKS, **choices)
+        plan = draw_plan(random, description["batch"], MOST_RANKS, **most_microbatches(description), **choices)
     is_asynchronous = "--sync" in plan.flags
     marks = draw_marks(random, plan.places) if plan.is_marked else ()
     said = draw_flags(random, description)
@@ -178,10 +180,14 @@ def draw_pair(random, description, run, thresholds=(), allows_mpi=False, asynchr
     return Pair(compile_flags, run_flags, run, launch, plan.ranks, marks, (), resume, not_finite, fake_seed, cuda)
 
 
+def most_microbatches(description):
+    return {"most_microbatches": 1} if "mixes" in description else {}
+
+
 def draw_resume(random, description, run, said):
     """Another plan that goes on after one of the steps; flags say the same of parameters, so that it is the same model."""
     compile_flags, _ = flags_of_run(run)
-    plan = draw_plan(random, description["batch"], MOST_RANKS, grad_dtypes=["f32"])
+    plan = draw_plan(random, description["batch"], MOST_RANKS, grad_dtypes=["f32"], **most_microbatches(description))
     precision = ["--precision", run["precision"]] if run.get("precision") else []
     return {"compile_flags": [*compile_flags, *plan.flags, *said, *precision, "--threads", "1"], "ranks": plan.ranks,
             "marks": draw_marks(random, plan.places) if plan.is_marked else (), "step": int(random.integers(1, description["steps"])),

@@ -99,11 +99,11 @@ def draw_sharding(random, stages, grad_dtypes):
     return flags
 
 
-def draw_plan(random, batch, most_ranks, marks=0.6, stages=(0, 0, 1, 2, 2, 3, 3, 3), grad_dtypes=GRAD_DTYPE):
+def draw_plan(random, batch, most_ranks, marks=0.6, stages=(0, 0, 1, 2, 2, 3, 3, 3), grad_dtypes=GRAD_DTYPE, most_microbatches=MOST_MICROBATCHES):
     """A plan for a model of this batch. `marks`: how often a model on several places is to be marked. `stages`: of --zero."""
     axes = draw_axes(random, batch, most_ranks)
     parts, places = axes.get("dp", 1) * axes.get("fsdp", 1), axes.get("pp", 1)
-    microbatches = pick(random, divisors(batch // parts, MOST_MICROBATCHES)) if random.random() < 0.6 else 1
+    microbatches = pick(random, divisors(batch // parts, most_microbatches)) if random.random() < 0.6 else 1
     is_marked = places > 1 and bool(random.random() < marks)
     is_local = parts == 1 and bool(random.random() < 0.12)
     flags = ["--mesh", ",".join(f"{name}={size}" for name, size in axes.items())] if axes else []
@@ -117,7 +117,7 @@ def draw_plan(random, batch, most_ranks, marks=0.6, stages=(0, 0, 1, 2, 2, 3, 3,
         schedule = pick(random, [s for s in SCHEDULES if not (is_marked and s in PLACING)])
         if schedule == "naive":
             microbatches = 1
-        if schedule == "dualpipe-v" and microbatches == 1 and batch // parts % 2 == 0:
+        if schedule == "dualpipe-v" and microbatches == 1 and batch // parts % 2 == 0 and most_microbatches > 1:
             microbatches = 2
         flags += ["--schedule", schedule]
         if schedule == "interleaved" and random.random() < 0.5:

@@ -51,6 +51,9 @@ public:
   const ShardingAxis &operator[](unsigned axis) const { return axes[axis]; }
   std::optional<unsigned> find(StringAttr name) const;
   AxisSet getBatchAxes() const;
+  /// Those over which ranks differ: a task can exchange values over them.
+  /// Microbatches and single rows are computed one after the other.
+  AxisSet getRankAxes() const;
   bool hasLocal() const;
   /// The number of coordinates on some axes together.
   int64_t countParts(AxisSet set) const;

@@ -4,23 +4,37 @@
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 
-#include "ppopt/Analysis/AxisParts.h"
+#include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Model/Decompose.h"
 #include "ppopt/Transforms/Model/EntryParts.h"
+#include "ppopt/Transforms/Sharding/Reshards.h"
 
 using namespace mlir;
 using namespace mlir::pp;
 
 /// Begins an error that says why, and which plan accepts the op.
 InFlightDiagnostic ShardingPropagation::refuse(Operation *op,
-                                               const Twine &why) const {
+                                               const Twine &why) {
+  isRefused = true;
   return op->emitError()
          << "'" << getModelOpName(op)
          << "' op can't be split over the batch: " << why
          << (isTrial    ? ""
              : isResize ? "; leave --batch out and change the model's shapes"
-                        : "; it compiles with --microbatches 1 and a --mesh "
-                          "without dp, which split nothing");
+             : batchAxes & ~axes.getRankAxes()
+                 ? "; it compiles with --microbatches 1: an op that mixes rows "
+                   "has no equal step over microbatches"
+                 : "; it compiles with a --mesh that does not split the batch");
+}
+
+/// Returns whether rows may meet over all axes of the batch, from now on, since
+/// an op was refused that mixes them.
+bool ShardingPropagation::letRowsMeet() {
+  if (!isRefused || isResize || met || (batchAxes & ~axes.getRankAxes()))
+    return false;
+  met = batchAxes;
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -73,7 +87,8 @@ void ShardingPropagation::becomeCut(Value value, const Sharding &sharding) {
 /// then cut as well. If the result was read before, the next sweep begins with
 /// that.
 bool ShardingPropagation::yieldCut(OpResult result, const Sharding &wanted) {
-  if (!isComplete(result))
+  // Where rows meet others may need it whole, and a rank can take its part.
+  if (!isComplete(result) || (met && !result.hasOneUse()))
     return false;
   if (!isUnread(result)) {
     missedYields.try_emplace(result, wanted);
@@ -111,24 +126,22 @@ bool ShardingPropagation::canHave(Value value, const Sharding &wanted) {
 /// Returns whether the op of a value can compute it for a part of the rows: its
 /// loop is parallel, and its operands are complete or can be had cut.
 bool ShardingPropagation::computeCut(Value value, const Sharding &wanted) {
+  std::optional<SmallVector<Cuts>> loops = findPartLoops(value, wanted, axes);
+  if (!loops || !isComplete(value))
+    return false;
   auto op = value.getDefiningOp<IterationSpaceOpInterface>();
-  if (!op || op->getNumResults() != 1 || isa<ParamOp>(op) || isTable(op) ||
-      !isComplete(value))
-    return false;
   IterationSpace space = op.getIterationSpace();
-  std::optional<SmallVector<Cuts>> loops =
-      projectToLoops(space, space.results[0], wanted, axes);
-  if (!loops)
-    return false;
-  for (auto [loop, cuts] : llvm::zip(space.loops, *loops))
-    if (!cuts.empty() && loop.kind != LoopKind::Parallel)
-      return false;
+  // The op may read what is no complete sum of inputs completed by a task.
+  auto isRead = [&](Value operand, const Sharding &read) {
+    return isComplete(operand) || !(read.getAxes() & batchAxes);
+  };
   bool canRead = llvm::all_of(
-      llvm::zip(op->getOperands(), space.operands), [&](auto entry) {
-        auto [operand, tensor] = entry;
+      llvm::zip(op->getOperands(), space.operands, table.of(op).reads),
+      [&](auto entry) {
+        auto [operand, tensor, read] = entry;
         Sharding needed = projectToTensor(space, tensor, *loops);
         return needed.getCutAxes() ? canHave(operand, needed)
-                                   : isComplete(operand);
+                                   : isRead(operand, read);
       });
   if (auto iota = dyn_cast<IotaOp>(*op);
       canRead && iota && !wanted.dims[iota.getDim()].empty())
@@ -185,7 +198,7 @@ LogicalResult ShardingPropagation::admitBatchSums(OpState &state) {
   auto admits = [&](SmallVector<Sharding> &reads) {
     for (unsigned axis = 0; axis < axes.size(); ++axis) {
       SmallVector<unsigned> partial = findPartialSums(reads, axis);
-      if (!contains(batchAxes, axis) || partial.empty())
+      if (!contains(getApart(), axis) || partial.empty())
         continue;
       if (contains(state.cut, axis))
         return false;
@@ -216,6 +229,57 @@ LogicalResult ShardingPropagation::admitBatchSums(OpState &state) {
       diag.attachNote(state.op->getOperand(i).getLoc())
           << "operand " << i << " is such a sum";
   return diag;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows that meet
+//===----------------------------------------------------------------------===//
+
+/// A partial sum over ranks passes through an op that is linear in it, cuts no
+/// loop over them and has no larger results. Other sums are read complete: the
+/// prologue completes what follows from inputs, a task all else.
+void ShardingPropagation::admitMetSums(OpState &state) {
+  if (isa<CopyOp>(*state.op))
+    return;
+  int64_t resultBytes = 0;
+  for (Value result : state.op->getResults())
+    resultBytes += getBytes(result);
+  auto all =
+      llvm::to_vector(llvm::seq<unsigned>(0, state.op->getNumOperands()));
+  for (unsigned axis = 0; axis < axes.size(); ++axis) {
+    SmallVector<unsigned> partial = findPartialSums(state.reads, axis);
+    if (!contains(met, axis) || partial.empty())
+      continue;
+    int64_t bytes = 0;
+    for (unsigned i : partial)
+      bytes += getBytes(state.op->getOperand(i));
+    bool isLinear = state.op.isLinearIn(partial);
+    bool passes = !contains(state.cut, axis) && resultBytes <= bytes &&
+                  (isLinear || state.op.isLinearIn(all));
+    for (Sharding &read : state.reads)
+      if (!passes)
+        read.sums &= ~onlyAxis(axis);
+      else if (!isLinear)
+        read.sums |= onlyAxis(axis);
+  }
+}
+
+/// Where one reader of a partial sum over met axes reads its part of it, all
+/// do: the sum is scattered once.
+void ShardingPropagation::readScattered(Value value, Sharding &read) const {
+  auto found = scattered.find(value);
+  if (found == scattered.end())
+    return;
+  AxisSet cut = found->second.getCutAxes();
+  Sharding part = read;
+  part.sums &= ~cut;
+  for (auto [to, from, size] :
+       llvm::zip(part.dims, found->second.dims, getShape(value)))
+    for (Cut each : from)
+      if (!addCut(to, each, size, axes))
+        return;
+  if ((read.sums & cut) == cut)
+    read = std::move(part);
 }
 
 //===----------------------------------------------------------------------===//

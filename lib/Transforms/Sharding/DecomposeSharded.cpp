@@ -1,8 +1,8 @@
 //===- DecomposeSharded.cpp - Decomposes composites that axes cut ---------===//
 //
 // Before: phase train. After: composites along whose rows an axis cuts (softmax
-// and cross entropy over cut classes) are the ops that they stand for: a
-// maximum, a sum of exponentials.
+// and cross entropy over cut classes, or over rows of the batch that meet) are
+// the ops that they stand for: a maximum, a sum of exponentials.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,10 +29,9 @@ struct DecomposeSharded : pp::impl::DecomposeShardedBase<DecomposeSharded> {
     if (failed(entry) || failed(plan))
       return signalPassFailure();
     ShardingAxes axes = ShardingAxes::of(*plan);
-    // Rows of the batch are never decomposed.
-    bool onlyBatch =
-        axes.countParts(axes.getBatchAxes()) == axes.countParts(~AxisSet(0));
-    while (!onlyBatch) {
+    // Over microbatches and single rows nothing is decomposed.
+    AxisSet batch = axes.getBatchAxes(), ranks = axes.getRankAxes();
+    while ((batch & ~ranks) == 0 || (ranks & ~batch) != 0) {
       ShardingPropagation propagation(*entry, axes);
       if (failed(propagation.run()))
         return signalPassFailure();

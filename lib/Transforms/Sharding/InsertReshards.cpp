@@ -1,5 +1,6 @@
 //===- InsertReshards.cpp - Makes each reshard an op ----------------------===//
 
+#include "ppopt/Analysis/AxisParts.h"
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
@@ -27,7 +28,8 @@ public:
 
 private:
   Value reshard(Value value, const Sharding &to, Operation *reader);
-  Sharding getMiddle(const Sharding &from, const Sharding &to) const;
+  Sharding getMiddle(const Sharding &from, const Sharding &to,
+                     ArrayRef<int64_t> shape) const;
 
   ShardingTable &table;
   const ShardingAxes &axes;
@@ -37,6 +39,22 @@ private:
 };
 
 } // namespace
+
+std::optional<SmallVector<Cuts>>
+pp::findPartLoops(Value value, const Sharding &rows, const ShardingAxes &axes) {
+  auto op = value.getDefiningOp<IterationSpaceOpInterface>();
+  if (!op || op->getNumResults() != 1 || isa<ParamOp>(*op) || isTable(op))
+    return std::nullopt;
+  IterationSpace space = op.getIterationSpace();
+  std::optional<SmallVector<Cuts>> loops =
+      projectToLoops(space, space.results[0], rows, axes);
+  if (!loops)
+    return std::nullopt;
+  for (auto [loop, cuts] : llvm::zip(space.loops, *loops))
+    if (!cuts.empty() && loop.kind != LoopKind::Parallel)
+      return std::nullopt;
+  return loops;
+}
 
 ReshardOp pp::createReshard(OpBuilder &builder, Value value, Sharding to,
                             int64_t bytes, ShardingTable &table) {
@@ -74,18 +92,18 @@ Value pp::createShare(OpBuilder &builder, Location loc, Value whole,
 }
 
 /// Returns what a value is after it is resharded over the axes of the model,
-/// and is over the batch axes as before.
-Sharding ReshardInserter::getMiddle(const Sharding &from,
-                                    const Sharding &to) const {
+/// and is over the batch axes as before; `to` if parts would overlap there.
+Sharding ReshardInserter::getMiddle(const Sharding &from, const Sharding &to,
+                                    ArrayRef<int64_t> shape) const {
   Sharding middle(from.dims.size());
   middle.sums = (from.sums & batchAxes) | (to.sums & ~batchAxes);
   middle.maxima = to.maxima;
-  for (auto [cuts, rows, others] :
-       llvm::zip(middle.dims, from.onlyCuts(batchAxes).dims,
-                 to.onlyCuts(~batchAxes).dims)) {
-    cuts = rows;
-    mergeCuts(cuts, others);
-  }
+  middle.dims = from.onlyCuts(batchAxes).dims;
+  for (auto [cuts, others, size] :
+       llvm::zip(middle.dims, to.onlyCuts(~batchAxes).dims, shape))
+    for (Cut cut : others)
+      if (!addCut(cuts, cut, size, axes))
+        return to;
   return middle;
 }
 
@@ -117,7 +135,7 @@ Value ReshardInserter::reshard(Value value, const Sharding &to,
 
 void ReshardInserter::insert(OpOperand &operand, const Sharding &to) {
   Value value = operand.get();
-  Sharding middle = getMiddle(table.of(value), to);
+  Sharding middle = getMiddle(table.of(value), to, getShape(value));
   value = reshard(value, middle, operand.getOwner());
   operand.set(reshard(value, to, operand.getOwner()));
 }

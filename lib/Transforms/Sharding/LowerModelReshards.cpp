@@ -192,11 +192,18 @@ Value StepBuilder::convert(Value x, Type element) {
   return CastOp::create(builder, loc, type.clone(element), x);
 }
 
-/// Sums bf16 values in f32 if the plan says so.
+/// Sums bf16 values in f32 if the plan says so. Truth values are sent as
+/// integers, since no collective has their type.
 Value StepBuilder::build(const ReshardStep &step, Value x) {
   bool isSum = step.kind == ReshardStep::AllReduce ||
                step.kind == ReshardStep::ReduceScatter;
   Type element = getElementTypeOrSelf(x);
+  if (element.isInteger(1) && step.kind != ReshardStep::Slice) {
+    Value sent = buildInType(step, convert(x, builder.getI32Type()));
+    auto type = RankedTensorType::get({}, builder.getI32Type());
+    Value zero = ConstantOp::create(builder, loc, type, 0.0);
+    return CompareOp::create(builder, loc, ComparePredicate::Ne, sent, zero);
+  }
   if (!sumsInF32 || !isSum || !element.isBF16())
     return buildInType(step, x);
   hasWidened = true;
@@ -274,10 +281,11 @@ static LogicalResult refuse(ReshardOp op, OpOperand &use, const Twine &why) {
 }
 
 /// Checks that no value is gathered because the axis has a size that does not
-/// divide the loops of a reader: six heads over four ranks.
+/// divide the loops of a reader: six heads over four ranks. Rows that meet are
+/// gathered whatever their number.
 static LogicalResult checkSizes(ReshardOp op, const Sharding &from,
                                 const Sharding &to, const ShardingAxes &axes) {
-  AxisSet gathered = from.getCutAxes() & ~to.getAxes();
+  AxisSet gathered = from.getCutAxes() & ~(to.getAxes() | axes.getBatchAxes());
   for (OpOperand &use : op->getUses()) {
     auto reader = dyn_cast<IterationSpaceOpInterface>(use.getOwner());
     if (!reader || isa<CopyOp, BatchSumOp>(*reader))

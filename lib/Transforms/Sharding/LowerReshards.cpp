@@ -2,8 +2,9 @@
 //
 // A sum of inputs that is read complete becomes a pp.batch_sum, which the
 // prologue computes. A whole value that is read cut is computed again for a
-// part of the rows. A whole value that is read as a partial sum is divided by
-// the number of parts.
+// part of the rows, if its op can. A whole value that is read as a partial sum
+// is divided by the number of parts. Other reshards, of rows that meet, stay:
+// they become collectives as those over axes of the model do.
 //
 //   %1 = pp.reshard %0 from <[], sum = {dp, mb}> to <[]> of [] ...  // before
 //   %1 = pp.batch_sum %0                                            // after
@@ -32,6 +33,22 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 
+/// Returns whether a value depends on an input of the model, and on no
+/// parameter.
+static bool followsFromInputs(Value value, DenseMap<Value, bool> &known) {
+  if (isa<BlockArgument>(value))
+    return true;
+  value = throughCopies(value);
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  Operation *op = value.getDefiningOp();
+  bool follows = !op || (!isa<ParamOp>(op) &&
+                         llvm::all_of(op->getOperands(), [&](Value operand) {
+                           return followsFromInputs(operand, known);
+                         }));
+  return known[value] = follows;
+}
+
 namespace {
 
 class ReshardLowering {
@@ -45,6 +62,9 @@ public:
 private:
   bool isOverBatch(ReshardOp op) const;
   bool isShare(ReshardOp op) const;
+  bool needsTask(ReshardOp op);
+  bool canCut(Value value, const Sharding &rows);
+  bool canComplete(Value value);
   Value lower(ReshardOp op);
   Value throughReshards(Value value) const;
   Value complete(Value partial);
@@ -62,6 +82,9 @@ private:
   bool evaluatesRows;
   DenseMap<Value, Value> sums;
   DenseMap<Value, SmallVector<std::pair<Sharding, Value>>> parts;
+  DenseMap<Value, bool> inputs; ///< of followsFromInputs
+  /// Results of reshards that become collectives.
+  DenseSet<Value> met;
 };
 
 } // namespace
@@ -72,9 +95,11 @@ bool ReshardLowering::isOverBatch(ReshardOp op) const {
          ((from.sums ^ to.sums) & batchAxes);
 }
 
-/// Returns the value that was resharded over batch axes: globally the same.
+/// Returns the value that was resharded over batch axes outside of tasks:
+/// globally the same.
 Value ReshardLowering::throughReshards(Value value) const {
-  if (auto op = value.getDefiningOp<ReshardOp>(); op && isOverBatch(op))
+  if (auto op = value.getDefiningOp<ReshardOp>();
+      op && isOverBatch(op) && !met.contains(value))
     return throughReshards(op.getX());
   if (auto sum = value.getDefiningOp<BatchSumOp>())
     return throughReshards(sum.getPartial());
@@ -222,10 +247,62 @@ Value ReshardLowering::lower(ReshardOp op) {
   return complete(op.getX());
 }
 
+/// Returns whether a value is complete, or the prologue can complete it.
+bool ReshardLowering::canComplete(Value value) {
+  value = throughReshards(value);
+  const Sharding &sharding = table.of(value);
+  return !(sharding.getCutAxes() & batchAxes) &&
+         (!(sharding.sums & batchAxes) || followsFromInputs(value, inputs));
+}
+
+/// Returns whether getCut() has a value with its rows cut.
+bool ReshardLowering::canCut(Value value, const Sharding &rows) {
+  if (table.of(value).onlyCuts(batchAxes) == rows)
+    return true;
+  if (Value source = throughReshards(value); source != value)
+    return canCut(source, rows);
+  auto reshard = value.getDefiningOp<ReshardOp>();
+  if (reshard && !met.contains(value))
+    return canCut(reshard.getX(), rows);
+  std::optional<SmallVector<Cuts>> loops = findPartLoops(value, rows, axes);
+  if (!loops || !canComplete(value))
+    return false;
+  auto op = value.getDefiningOp<IterationSpaceOpInterface>();
+  IterationSpace space = op.getIterationSpace();
+  return llvm::all_of(
+      llvm::zip(op->getOperands(), space.operands), [&](auto entry) {
+        auto [operand, tensor] = entry;
+        Sharding needed = projectToTensor(space, tensor, *loops);
+        return needed.getCutAxes() ? canCut(operand, needed)
+                                   : canComplete(operand);
+      });
+}
+
+/// Returns whether ranks must exchange a value inside a task, or take their
+/// part of it there. The propagation lets no other axes of the batch need that.
+bool ReshardLowering::needsTask(ReshardOp op) {
+  if (batchAxes & ~axes.getRankAxes())
+    return false;
+  const Sharding &from = table.of(op.getX()), &to = table.of(op.getResult());
+  Sharding rows = to.onlyCuts(batchAxes);
+  bool changesModel = from.onlyCuts(~batchAxes) != to.onlyCuts(~batchAxes) ||
+                      ((from.sums ^ to.sums) & ~batchAxes);
+  if (changesModel || from.maxima)
+    return true;
+  if (from.onlyCuts(batchAxes) != rows)
+    return !rows.getCutAxes() || (to.sums & batchAxes) ||
+           !canCut(op.getX(), rows);
+  return !isShare(op) && !canComplete(op.getX());
+}
+
 void ReshardLowering::run() {
   SmallVector<ReshardOp> reshards;
   entry.walk([&](ReshardOp op) {
-    if (isOverBatch(op))
+    if (!isOverBatch(op))
+      return;
+    if (needsTask(op))
+      met.insert(op);
+    else
       reshards.push_back(op);
   });
   // What is computed again for a part of the rows is made of whole values, and
@@ -246,22 +323,6 @@ void pp::lowerReshards(func::FuncOp entry, ShardingTable &table,
 //===----------------------------------------------------------------------===//
 // Counts
 //===----------------------------------------------------------------------===//
-
-/// Returns whether a value depends on an input of the model, and on no
-/// parameter.
-static bool followsFromInputs(Value value, DenseMap<Value, bool> &known) {
-  if (isa<BlockArgument>(value))
-    return true;
-  value = throughCopies(value);
-  if (auto found = known.find(value); found != known.end())
-    return found->second;
-  Operation *op = value.getDefiningOp();
-  bool follows = !op || (!isa<ParamOp>(op) &&
-                         llvm::all_of(op->getOperands(), [&](Value operand) {
-                           return followsFromInputs(operand, known);
-                         }));
-  return known[value] = follows;
-}
 
 namespace {
 

@@ -17,6 +17,16 @@ using namespace mlir::pp;
 // Choosing loops
 //===----------------------------------------------------------------------===//
 
+/// Returns how all readers of the op's only result want it cut over an axis
+/// over which rows meet, if they all want the same.
+std::optional<std::pair<unsigned, Cut>>
+ShardingPropagation::findDemand(const OpState &state, unsigned axis) const {
+  if (!contains(met, axis) || state.op->getNumResults() != 1 ||
+      isa<CopyOp>(*state.op))
+    return std::nullopt;
+  return demands.lookup(state.op->getResult(0)).findCut(axis);
+}
+
 /// Returns the bytes that are sent if an op cuts a loop over an axis, or none.
 /// An annotated parameter is never gathered.
 double ShardingPropagation::countBytes(const OpState &state, unsigned axis,
@@ -37,22 +47,32 @@ double ShardingPropagation::countBytes(const OpState &state, unsigned axis,
     auto size = static_cast<double>(getBytes(operand));
     bytes += (parts - 1) / parts * (after ? size / parts : size);
   }
-  if (cut)
-    for (auto [result, tensor] :
-         llvm::zip(state.op->getResults(), state.space.results))
-      if (!runsOver(tensor, cut->loop))
-        bytes +=
-            2 * (parts - 1) / parts * static_cast<double>(getBytes(result));
+  if (!cut)
+    return bytes;
+  auto demand = findDemand(state, axis);
+  for (auto [result, tensor] :
+       llvm::zip(state.op->getResults(), state.space.results)) {
+    double share = (parts - 1) / parts * static_cast<double>(getBytes(result));
+    if (!runsOver(tensor, cut->loop))
+      bytes += 2 * share;
+    else if (demand &&
+             projectToTensor(state.space, tensor, loops).findCut(axis) !=
+                 demand)
+      bytes += share / parts;
+  }
   return bytes;
 }
 
-/// Returns the loop that an axis of the model cuts: what an operand is cut
-/// along, or what all readers of the result want. Where several are possible,
-/// the one with the fewest bytes.
+/// Returns the loop that an axis of the model, or one over which rows meet,
+/// cuts: what an operand is cut along, or what all readers of the result want.
+/// Where several are possible, the one with the fewest bytes.
 FailureOr<std::optional<LoopCut>>
 ShardingPropagation::chooseCheapest(OpState &state, unsigned axis) {
   SmallVector<LoopCut> choices;
   bool isConflict = false;
+  auto isSame = [](LoopCut a, LoopCut b) {
+    return a.loop == b.loop && a.period == b.period;
+  };
   auto propose = [&](const TensorLoops &tensor, const Sharding &sharding) {
     auto cut = sharding.findCut(axis);
     if (!cut)
@@ -60,10 +80,8 @@ ShardingPropagation::chooseCheapest(OpState &state, unsigned axis) {
     std::optional<LoopCut> loop = projectToLoop(
         state.space, tensor[cut->first], axes[axis].parts, cut->second.period);
     if (loop && canCut(state, axis, *loop)) {
-      auto isSame = [&](LoopCut other) {
-        return other.loop == loop->loop && other.period == loop->period;
-      };
-      if (!llvm::any_of(choices, isSame))
+      if (!llvm::any_of(choices,
+                        [&](LoopCut other) { return isSame(other, *loop); }))
         choices.push_back(*loop);
       return;
     }
@@ -85,7 +103,21 @@ ShardingPropagation::chooseCheapest(OpState &state, unsigned axis) {
     }
   if (choices.empty())
     return std::optional<LoopCut>();
-  if (choices.size() == 1 && !isConflict)
+  auto demand = findDemand(state, axis);
+  if (demand) {
+    auto &[dim, cut] = *demand;
+    std::optional<LoopCut> loop = projectToLoop(
+        state.space, state.space.results[0][dim], axes[axis].parts, cut.period);
+    if (loop && canCut(state, axis, *loop) && !isSame(choices.front(), *loop)) {
+      choices.push_back(*loop);
+      isConflict = true;
+    }
+  }
+  // Few rows that are looked up may be less than a part of their table.
+  bool isLookup =
+      contains(met, axis) &&
+      state.space.loops[choices.front().loop].kind == LoopKind::Lookup;
+  if (choices.size() == 1 && !isConflict && !isLookup)
     return std::optional(choices.front());
   std::optional<LoopCut> best;
   double fewest = countBytes(state, axis, std::nullopt);
@@ -190,8 +222,8 @@ void ShardingPropagation::admitPartials(OpState &state) {
 
 /// Where all readers of a value read a part of it over an axis over which it is
 /// whole, its op computes that part alone, from the next sweep on. Where one
-/// reader reads a partial sum over an axis of the model complete, all do: it is
-/// completed once.
+/// reader reads a partial sum complete, all do: it is completed once. So it is
+/// where one reader reads a part of a sum over ranks: it is scattered once.
 void ShardingPropagation::collectDemands() {
   DenseMap<Value, SmallVector<const Sharding *>> readsOf;
   entry.walk([&](Operation *op) {
@@ -210,14 +242,25 @@ void ShardingPropagation::collectDemands() {
     if (found == readsOf.end())
       return;
     const Sharding &sharding = of(value), &first = *found->second.front();
-    AxisSet complete = 0;
-    for (const Sharding *read : found->second)
-      complete |= sharding.sums & ~read->sums & ~batchAxes;
+    AxisSet complete = 0, sums = sharding.sums & met;
+    for (const Sharding *read : found->second) {
+      AxisSet ended = sharding.sums & ~read->sums;
+      complete |= ended & ~batchAxes;
+      if (!fromInputs.contains(value))
+        complete |= ended & sums & ~read->getCutAxes();
+      AxisSet cut = sums & read->getCutAxes();
+      if (cut && scattered.try_emplace(value, read->onlyCuts(cut)).second)
+        changed = true;
+    }
     if (AxisSet &known = completed[value]; complete & ~known) {
       known |= complete;
       changed = true;
     }
-    AxisSet wanted = first.getCutAxes() & ~batchAxes & ~sharding.getAxes();
+    AxisSet wanted = first.getCutAxes() & ~getApart() & ~sharding.getAxes();
+    for (unsigned axis = 0; axis < axes.size(); ++axis)
+      if (contains(met & first.getCutAxes() & sharding.getCutAxes(), axis) &&
+          first.findCut(axis) != sharding.findCut(axis))
+        wanted |= onlyAxis(axis);
     for (const Sharding *read : found->second)
       if (read->onlyCuts(wanted) != first.onlyCuts(wanted))
         return;

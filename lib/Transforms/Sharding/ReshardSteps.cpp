@@ -54,7 +54,7 @@ AxisSet StepFinder::findAxes(ReshardStep::Kind kind) const {
   case ReshardStep::AllReduceMax:
     return now.maxima & ~to.maxima & ~to.sums;
   case ReshardStep::AllGather:
-    return cutBefore & ~to.getAxes();
+    return cutBefore & ~(cutAfter | to.maxima);
   case ReshardStep::Share:
     return to.sums & ~now.getAxes();
   }
@@ -146,8 +146,6 @@ std::optional<ReshardStep> StepFinder::take() {
 
 /// Says what keeps a value from becoming another.
 static std::string explainStop(const Sharding &now, const Sharding &to) {
-  if (now.getCutAxes() & to.sums)
-    return "no collective makes terms of a sum of a value's parts";
   if (to.maxima & ~now.maxima)
     return "no collective makes a partial maximum";
   return "no collective makes these parts of those: they overlap";

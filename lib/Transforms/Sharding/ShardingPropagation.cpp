@@ -44,15 +44,15 @@ bool ShardingPropagation::canCut(const OpState &state, unsigned axis,
 }
 
 LogicalResult ShardingPropagation::chooseLoop(OpState &state, unsigned axis) {
-  bool isBatch = contains(batchAxes, axis);
+  bool isApart = contains(getApart(), axis);
   FailureOr<std::optional<LoopCut>> chosen =
-      isBatch ? chooseBatchLoop(state, axis) : chooseCheapest(state, axis);
+      isApart ? chooseBatchLoop(state, axis) : chooseCheapest(state, axis);
   if (failed(chosen))
     return failure();
   if (!*chosen)
     return success();
   const LoopCut &cut = **chosen;
-  if (isBatch && failed(checkBatchKind(state, axis, cut)))
+  if (isApart && failed(checkBatchKind(state, axis, cut)))
     return failure();
   (void)addCut(state.loops[cut.loop], {axis, cut.period},
                state.space.loops[cut.loop].extent, axes);
@@ -69,7 +69,7 @@ LogicalResult ShardingPropagation::readAlongLoops(OpState &state) {
         projectToTensor(state.space, state.space.operands[i], state.loops);
     Sharding rows = wanted.onlyCuts(batchAxes);
     if (rows.getCutAxes() && !(read.getCutAxes() & batchAxes) &&
-        !canHave(operand.get(), rows)) {
+        !canHave(operand.get(), rows) && (rows.getCutAxes() & getApart())) {
       const char *why =
           isTable(operand.get().getDefiningOp())
               ? " is a constant with elements of its own for each row of the "
@@ -147,7 +147,11 @@ LogicalResult ShardingPropagation::propagate(IterationSpaceOpInterface op) {
   for (Value operand : op->getOperands()) {
     state.reads.push_back(of(operand));
     state.reads.back().maxima = 0; // read complete, at once
+    // A copy sends a sum over the batch as it is.
+    if (isa<CopyOp>(*op))
+      continue;
     state.reads.back().sums &= ~completed.lookup(operand);
+    readScattered(operand, state.reads.back());
   }
   if (auto copy = dyn_cast<CopyOp>(*op))
     readLikeForward(state, copy);
@@ -165,6 +169,7 @@ LogicalResult ShardingPropagation::propagate(IterationSpaceOpInterface op) {
       return failure();
   if (failed(readAlongLoops(state)) || failed(admitBatchSums(state)))
     return failure();
+  admitMetSums(state);
   admitPartials(state);
   setResults(state);
   return success();
@@ -179,7 +184,7 @@ LogicalResult ShardingPropagation::propagate(IterationSpaceOpInterface op) {
 /// is a partial sum. The sum of these parts is left to the end of the step.
 LogicalResult ShardingPropagation::checkGradient(AddGradOp add) {
   const Sharding &param = of(add.getParam()), &gradient = of(add.getGradient());
-  if (gradient.getCutAxes() & batchAxes)
+  if (gradient.getCutAxes() & getApart())
     return refuse(add, "its operand has one value for each row of the batch, "
                        "where a sum over the batch is needed");
   Sharding read = param;
@@ -249,12 +254,12 @@ static CopyOp findGradientCopy(Value result) {
   return nullptr;
 }
 
-/// Replaces the cuts over axes of the model by those of another sharding.
-static void cutOverModel(Sharding &sharding, const Sharding &other,
-                         AxisSet batchAxes) {
-  sharding.dims = sharding.onlyCuts(batchAxes).dims;
-  for (auto [to, from] :
-       llvm::zip(sharding.dims, other.onlyCuts(~batchAxes).dims))
+/// Replaces the cuts over all axes but those of `apart` by those of another
+/// sharding.
+static void cutLike(Sharding &sharding, const Sharding &other, AxisSet apart) {
+  sharding.dims = sharding.onlyCuts(apart).dims;
+  sharding.sums &= ~(other.getCutAxes() & ~apart);
+  for (auto [to, from] : llvm::zip(sharding.dims, other.onlyCuts(~apart).dims))
     mergeCuts(to, from);
 }
 
@@ -299,8 +304,7 @@ LogicalResult ShardingPropagation::propagate(Block &block) {
         read.sums &= batchAxes;
         read.maxima = 0;
         if (CopyOp copy = findGradientCopy(result))
-          cutOverModel(read, of(copyOf.lookup(*copy.getGradientOf())),
-                       batchAxes);
+          cutLike(read, of(copyOf.lookup(*copy.getGradientOf())), getApart());
         auto wanted = wantedYields.find(result);
         if (wanted != wantedYields.end() && canHave(value, wanted->second)) {
           read = withCutsOfModel(wanted->second, value);
@@ -327,6 +331,7 @@ LogicalResult ShardingPropagation::sweep() {
   adopted.clear();
   composites.clear();
   rowNumbers.clear();
+  isRefused = false;
   for (auto [argument, sharding] : llvm::zip(entry.getArguments(), inputs)) {
     fromInputs.insert(argument);
     table.values[argument] = sharding;
@@ -335,7 +340,8 @@ LogicalResult ShardingPropagation::sweep() {
 }
 
 /// Sweeps again as long as a sweep fails for want of a result that its region
-/// could have yielded cut. Emits the errors of the last sweep.
+/// could have yielded cut, and once more if rows may meet. Emits the errors of
+/// the last sweep.
 LogicalResult ShardingPropagation::sweepUntilYielded() {
   MLIRContext *context = entry.getContext();
   while (true) {
@@ -353,7 +359,7 @@ LogicalResult ShardingPropagation::sweepUntilYielded() {
     if (failed(result))
       for (auto &[value, wanted] : missedYields)
         isChanged |= wantedYields.try_emplace(value, wanted).second;
-    if (isChanged)
+    if (isChanged || (failed(result) && letRowsMeet()))
       continue;
     for (Diagnostic &error : errors)
       context->getDiagEngine().emit(std::move(error));

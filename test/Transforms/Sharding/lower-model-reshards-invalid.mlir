@@ -24,18 +24,6 @@ func.func @overlap(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {
 
 // -----
 
-// A part would be a term with zeros elsewhere.
-pp.plan {mesh = [#pp.axis<"tp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
-func.func @term(%x: tensor<2x6xf32>) -> tensor<2x12xf32> {
-  // expected-note @below {{it is made here}}
-  %0 = pp.reshard %x from <[{}, {tp}]> to <[{}, {}], sum = {tp}> of [2, 12] {bytes = 64 : i64, pp.shardings = [#pp.sharding<[{}, {}], sum = {tp}>]} : tensor<2x6xf32> to tensor<2x12xf32>
-  // expected-error @below {{no collective makes terms of a sum of a value's parts; annotate parameters (shard) so that their readers are cut alike}}
-  %1 = pp.tanh %0 : tensor<2x12xf32>
-  return %1 : tensor<2x12xf32>
-}
-
-// -----
-
 // One axis after the other on one dimension.
 pp.plan {mesh = [#pp.axis<"tp" = 2>, #pp.axis<"sp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 func.func @larger(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {

@@ -162,7 +162,7 @@ func.func @nonlinear(%x: tensor<8x6xf32> {pp.input = "x"}) -> tensor<f32> {
   %0 = pp.matmul %x, %w : tensor<8x6xf32>, tensor<6x4xf32>
   // expected-note @+1 {{operand 0 is such a sum}}
   %1 = pp.reduce sum %0 [0, 1] : tensor<8x4xf32>
-  // expected-error @+1 {{'pp.exp' op can't be split over the batch: it is not linear in a sum over the batch that depends on activations, so that no microbatch could compute its part; move it before the sum, or compute it from inputs alone; it compiles with --microbatches 1 and a --mesh without dp, which split nothing}}
+  // expected-error @+1 {{'pp.exp' op can't be split over the batch: it is not linear in a sum over the batch that depends on activations, so that no microbatch could compute its part; move it before the sum, or compute it from inputs alone; it compiles with --microbatches 1: an op that mixes rows has no equal step over microbatches}}
   %2 = pp.exp %1 : tensor<f32>
   return %2 : tensor<f32>
 }

@@ -82,7 +82,7 @@ func.func @square(%x: tensor<8xf64> {pp.input = "x"}) -> tensor<f64> {
   // expected-note @+2 {{operand 0 is such a sum}}
   // expected-note @+1 {{operand 1 is such a sum}}
   %1 = pp.reduce sum %0 [0] : tensor<8xf64>
-  // expected-error @+1 {{compute it from inputs alone; it compiles with --microbatches 1 and a --mesh without dp, which split nothing}}
+  // expected-error @+1 {{compute it from inputs alone; it compiles with --microbatches 1: an op that mixes rows has no equal step over microbatches}}
   %2 = pp.mul %1, %1 : tensor<f64>, tensor<f64>
   return %2 : tensor<f64>
 }
@@ -94,7 +94,7 @@ func.func @square(%x: tensor<8xf64> {pp.input = "x"}) -> tensor<f64> {
 func.func @softmax_of_rows(%x: tensor<8x3xf64> {pp.input = "x"}) -> tensor<f64> {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<8x3xf64>
   // expected-note @-1 {{it is made here}}
-  // expected-error @+1 {{does not come from the model's inputs; it compiles with --microbatches 1 and a --mesh without dp, which split nothing}}
+  // expected-error @+1 {{does not come from the model's inputs; it compiles with --microbatches 1: an op that mixes rows has no equal step over microbatches}}
   %0 = pp.mul %x, %w : tensor<8x3xf64>, tensor<8x3xf64>
   %1 = pp.transpose %0 [1, 0] : tensor<8x3xf64>
   %2 = pp.softmax %1 : tensor<3x8xf64>

@@ -8,6 +8,13 @@
 
 namespace mlir::pp {
 
+/// Returns the cuts of the loops of the op that makes a value if it computes
+/// what a sharding with batch axes alone says. Returns nothing if a cut loop is
+/// not parallel, or if the value is a parameter, a table or one of several
+/// results.
+std::optional<SmallVector<Cuts>>
+findPartLoops(Value value, const Sharding &rows, const ShardingAxes &axes);
+
 /// Puts a pp.reshard wherever an operand is not as its op reads it.
 void insertReshards(func::FuncOp entry, ShardingTable &table);
 

@@ -41,8 +41,12 @@ inline constexpr llvm::StringLiteral kAnnotateAdvice =
 /// and inputs as they say. Sweeps over the ops in program order follow the cuts
 /// through loops. A parameter that is not annotated takes the first cut that a
 /// reader demands, and what is whole and read cut alone is computed cut: a
-/// further sweep then begins with these. Batch axes never need a collective
-/// between two ops: what would need one is an error that names the op.
+/// further sweep then begins with these.
+///
+/// At first batch axes never need a collective between two ops. If an op mixes
+/// rows and ranks alone cut the batch, rows meet: the batch axes may then be
+/// gathered, scattered and reduced as axes of the model are. Over microbatches
+/// such an op is an error that names it.
 class ShardingPropagation {
 public:
   ShardingPropagation(func::FuncOp entry, const ShardingAxes &axes)
@@ -111,13 +115,21 @@ private:
   bool isComplete(Value value) const;
   bool isUnread(Value value) const;
   void becomeCut(Value value, const Sharding &sharding);
-  InFlightDiagnostic refuse(Operation *op, const Twine &why) const;
+  InFlightDiagnostic refuse(Operation *op, const Twine &why);
+  bool letRowsMeet();
+  void admitMetSums(OpState &state);
+  void readScattered(Value value, Sharding &read) const;
+
+  /// The axes that need no collective between two ops.
+  AxisSet getApart() const { return batchAxes & ~met; }
 
   // Axes of the model.
   FailureOr<std::optional<LoopCut>> chooseCheapest(OpState &state,
                                                    unsigned axis);
   double countBytes(const OpState &state, unsigned axis,
                     std::optional<LoopCut> cut) const;
+  std::optional<std::pair<unsigned, Cut>> findDemand(const OpState &state,
+                                                     unsigned axis) const;
   void admitPartials(OpState &state);
   void adopt(Value value, unsigned axis, unsigned dim, int64_t period);
   void collectDemands();
@@ -126,6 +138,8 @@ private:
   func::FuncOp entry;
   ShardingAxes axes;
   AxisSet batchAxes;
+  AxisSet met = 0; ///< the batch axes over which rows meet
+  bool isRefused = false;
   ShardingTable table;
   /// Values that follow from model inputs and constants alone.
   DenseSet<Value> fromInputs;
@@ -147,9 +161,10 @@ private:
   DenseSet<StringAttr> annotated;
   /// What all readers of a value that is whole over an axis read it as.
   DenseMap<Value, Sharding> demands;
-  /// Axes of the model over which all readers of a partial sum read it
-  /// complete.
+  /// Axes over which all readers of a partial sum read it complete.
   DenseMap<Value, AxisSet> completed;
+  /// How all readers of a partial sum over met axes read it cut.
+  DenseMap<Value, Sharding> scattered;
   bool changed = false;
 };
 
