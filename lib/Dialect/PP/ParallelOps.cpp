@@ -214,6 +214,7 @@ static bool mustBeTied(RoleKind kind) {
   case RoleKind::Check:
   case RoleKind::Metric:
   case RoleKind::MetricCount:
+  case RoleKind::Proposal:
     return true;
   case RoleKind::Param:
   case RoleKind::Input:

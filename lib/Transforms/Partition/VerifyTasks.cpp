@@ -295,6 +295,14 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
   case RoleKind::Metric:
   case RoleKind::MetricCount:
     return success();
+  case RoleKind::Proposal: {
+    ParamDeclOp param = params.lookup(name);
+    if (!param || !param.getState() || !isHere(param.getPlaces()))
+      return task.emitOpError("takes ")
+             << role << ", but place " << task.getPlace()
+             << " holds no such state";
+    return expect(task, role, taken, {param.getType(), getSharding(param)});
+  }
   }
   llvm_unreachable("all roles are listed");
 }
