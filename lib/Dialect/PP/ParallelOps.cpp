@@ -203,6 +203,7 @@ RoleAttr TaskOp::getResultRole(unsigned i) {
 /// in place.
 static bool mustBeTied(RoleKind kind) {
   switch (kind) {
+  case RoleKind::Param:
   case RoleKind::Grad:
   case RoleKind::Loss:
   case RoleKind::Global:
@@ -216,7 +217,6 @@ static bool mustBeTied(RoleKind kind) {
   case RoleKind::MetricCount:
   case RoleKind::Proposal:
     return true;
-  case RoleKind::Param:
   case RoleKind::Input:
   case RoleKind::Value:
   case RoleKind::StepState:

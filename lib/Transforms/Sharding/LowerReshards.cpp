@@ -3,7 +3,7 @@
 // A sum of inputs that is read complete becomes a pp.batch_sum, which the
 // prologue computes. A whole value that is read cut is computed again for a
 // part of the rows. A whole value that is read as a partial sum is divided by
-// the number of parts.
+// the number of parts. What training alone reads over single rows is the value.
 //
 //   %1 = pp.reshard %0 from <[], sum = {dp, mb}> to <[]> of [] ...  // before
 //   %1 = pp.batch_sum %0                                            // after
@@ -37,7 +37,7 @@ namespace {
 class ReshardLowering {
 public:
   ReshardLowering(func::FuncOp entry, ShardingTable &table, bool evaluatesRows)
-      : entry(entry), table(table), axes(table.axes),
+      : entry(entry), training(entry), table(table), axes(table.axes),
         batchAxes(axes.getBatchAxes()), evaluatesRows(evaluatesRows) {}
 
   void run();
@@ -56,6 +56,7 @@ private:
   Sharding addRows(const Sharding &sharding, const Sharding &rows) const;
 
   func::FuncOp entry;
+  TrainingOps training;
   ShardingTable &table;
   const ShardingAxes &axes;
   AxisSet batchAxes;
@@ -214,6 +215,9 @@ bool ReshardLowering::isShare(ReshardOp op) const {
 }
 
 Value ReshardLowering::lower(ReshardOp op) {
+  // With single rows the batch is not split: training has all of them.
+  if (axes.hasLocal() && training.isRead(*op->use_begin()))
+    return op.getX();
   if (isShare(op))
     return divide(op);
   Sharding rows = table.of(op.getResult()).onlyCuts(batchAxes);
