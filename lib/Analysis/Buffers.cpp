@@ -38,6 +38,8 @@ BufferAttr pp::getWholeBuffer(RoleAttr role) {
     return get(BufferKind::Metric, role.getName());
   case RoleKind::MetricCount:
     return get(BufferKind::MetricCount, role.getName());
+  case RoleKind::Proposal:
+    return get(BufferKind::Proposal, role.getName());
   case RoleKind::Cache:
     return get(BufferKind::Cache, role.getName());
   case RoleKind::Output:

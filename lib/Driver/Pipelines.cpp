@@ -45,6 +45,7 @@ static void addGeneratorPasses(Phase phase, OpPassManager &manager,
   case Phase::Placed:
     manager.addPass(createInlineCalls());
     manager.addPass(createSelectResults());
+    manager.addPass(createReturnProposals({/*drop=*/true}));
     manager.addPass(
         createInsertPlan(makePlanOptions(options), options, options.table));
     manager.addPass(createDecomposeModel({/*means=*/true}));
@@ -75,6 +76,8 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createInlineCalls());
     manager.addPass(
         createSelectResults({options.program == ProgramKind::Prediction}));
+    manager.addPass(createReturnProposals(
+        {/*drop=*/options.program == ProgramKind::Prediction}));
     if (int64_t parts = options.batchParts * options.getTrainers();
         options.batch || parts > 1)
       manager.addPass(createResizeBatch({options.batch.value_or(0), parts}));

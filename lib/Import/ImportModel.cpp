@@ -316,7 +316,7 @@ LogicalResult Importer::addParameter(const InputSpec &spec) {
     return failure();
   auto param = ParamOp::create(
       builder, where, emit.tensorType(meta.type, meta.shape), spec.name, *init,
-      /*frozen=*/!meta.requiresGrad, /*no_decay=*/false,
+      /*frozen=*/!meta.requiresGrad, /*state=*/false, /*no_decay=*/false,
       /*lr_scale=*/TypedAttr(), /*decay_scale=*/TypedAttr(),
       /*place=*/IntegerAttr(), /*shard=*/ShardingAttr());
   environment.tensors[spec.value] = {

@@ -66,11 +66,10 @@ LogicalResult PlaceWriter::addScalars() {
           find(get(BufferKind::StepState), plan.getLoc(), place.stepState)) ||
       failed(find(get(BufferKind::Loss), plan.getLoc(), place.loss)))
     return failure();
-  // If nothing learns, nothing is decided.
-  bool decides = llvm::any_of(contents.tasks, [](TaskOp task) {
-    return task.getKind() == TaskKind::Decide;
+  bool learns = llvm::any_of(module.getOps<TaskOp>(), [](TaskOp task) {
+    return task.getKind() == TaskKind::Norm;
   });
-  if (decides)
+  if (learns)
     place.norm =
         place.stepState.base + offsetof(ppopt_step_state, norm_squared);
   return success();

@@ -116,6 +116,10 @@ void ArenaPlanner::addParameters() {
     for (BucketOp bucket : place.buckets)
       if (llvm::is_contained(bucket.getUpdatePlaces(), place.place))
         add(get(BufferKind::State, bucket.getSymName(), state));
+  for (ParamDeclOp param : place.params)
+    if (BufferAttr proposal = get(BufferKind::Proposal, param.getParamName());
+        shared.buffers.getBytes(proposal))
+      add(proposal);
 }
 
 /// Adds a rank's rows of every input, for all microbatches.

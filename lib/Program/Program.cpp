@@ -256,7 +256,7 @@ LogicalResult ProgramWriter::addParameters() {
     described.type = getSchemaType(type);
     described.gradientType =
         getSchemaType(getStatisticsType(type.getElementType()));
-    described.trained = !param.getFrozen();
+    described.trained = !param.getFrozen() && !param.getState();
     auto getScale = [](std::optional<APFloat> scale) {
       return scale && !scale->isExactlyValue(1)
                  ? std::optional(scale->convertToDouble())

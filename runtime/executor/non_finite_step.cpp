@@ -144,7 +144,8 @@ bool Search::leavesOut(const Action &action) {
   case ActionKind::run: {
     TaskKind kind = rank.program.tasks[action.task].kind;
     return kind == TaskKind::collect || kind == TaskKind::norm ||
-           kind == TaskKind::decide || kind == TaskKind::update;
+           kind == TaskKind::decide || kind == TaskKind::update ||
+           kind == TaskKind::commit;
   }
   case ActionKind::start:
     return isTransfer(action.op) ? gathersGradients(action) : !isCount(action);

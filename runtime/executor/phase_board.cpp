@@ -20,6 +20,7 @@ namespace {
 Phase phaseOf(TaskKind kind) {
   switch (kind) {
   case TaskKind::prologue:
+  case TaskKind::open:
   case TaskKind::forward:
   case TaskKind::evaluation:
     return Phase::forward;
@@ -33,6 +34,7 @@ Phase phaseOf(TaskKind kind) {
   case TaskKind::decide:
   case TaskKind::update:
   case TaskKind::average:
+  case TaskKind::commit:
     return Phase::update;
   }
   return Phase::update;

@@ -304,6 +304,8 @@ static const char *letterOf(TaskKind kind) {
   case TaskKind::update:
   case TaskKind::evaluation:
   case TaskKind::average:
+  case TaskKind::open:
+  case TaskKind::commit:
     return nullptr;
   }
   return nullptr;

@@ -195,7 +195,7 @@ struct Parameter {
     f("shape", self.shape, "that of a rank's tile, row-major", sizes(1));
     f("type", self.type, "of its elements");
     f("gradient_type", self.gradientType, "f32 if `type` is bf16, else `type`");
-    f("trained", self.trained, "it is not frozen");
+    f("trained", self.trained, "it is neither frozen nor a state");
     f("decayed", self.decayed, "weight decay applies to it");
     f.optional("lr_scale", self.lrScale,
                "factor of the learning rate, if it is not 1");

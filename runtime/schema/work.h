@@ -27,13 +27,15 @@ enum class TaskKind {
   decide,
   update,
   evaluation,
-  average
+  average,
+  open,
+  commit
 };
 template <> struct Words<TaskKind> {
   static constexpr const char *words[] = {
-      "prologue",       "forward",         "loss",       "backward",
-      "backward_input", "backward_weight", "collect",    "norm",
-      "decide",         "update",          "evaluation", "average"};
+      "prologue",        "forward", "loss", "backward", "backward_input",
+      "backward_weight", "collect", "norm", "decide",   "update",
+      "evaluation",      "average", "open", "commit"};
 };
 
 template <> struct Words<geometry::Collective> {
@@ -202,10 +204,12 @@ struct Task {
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("name", self.name, "its name");
     f("kind", self.kind,
-      "`loss` runs in evaluation only. `evaluation`, in programs with metrics: "
-      "what an evaluation runs in place of `forward` and `loss`");
+      "`loss` runs in evaluation only. `evaluation`, where evaluations compute "
+      "other values than training (metrics, states): what an evaluation runs "
+      "in place of `forward` and `loss`");
     f("stage", self.stage,
-      "−1 for those of a place: prologue, collect, norm, decide, update",
+      "−1 for those of a place: prologue, open, collect, norm, decide, update, "
+      "commit, average",
       indexOf(List::stages, -1));
     f("place", self.place, "where it runs", indexOf(List::places));
   }

@@ -127,6 +127,7 @@ def check_mutations(programs):
     missing -= {row[0] for row in [*check_zero.MUTATED, *check_zero.POISONED]} | set(check_zero.ENDED)
     missing -= {"outputs-exchanged", "rows-rotated", "output-not-gathered"}  # check_predictions.py
     missing -= {"statistics-of-one-rank", "rows-not-scattered", "share-not-divided"}  # check_rows.py
+    missing -= {"commit-ignores-hold", "evaluation-reads-proposal", "open-left-out", "other-mode"}  # check_states.py
     # which check_generation.py, faults/check_held_updates.py and check_zero.py have.
     missing -= {"position-off-by-one", "tile-at-zero", "update-ignores-hold", "gather-not-on-place"}
     assert not missing, missing

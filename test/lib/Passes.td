@@ -70,6 +70,11 @@ def MaskLeftOut : Pass<"mutate-mask-left-out", "::mlir::ModuleOp"> {
   let description = "The first `pp.mask_rows` is gone. Nothing but the loss of an evaluation whose last batch is partial shows it.";
 }
 
+def OtherMode : Pass<"mutate-other-mode", "::mlir::ModuleOp"> {
+  let summary = "An evaluation computes what training does";
+  let description = "The first `pp.by_mode` is its value of training in evaluations too. Nothing but their loss shows it.";
+}
+
 def ShareLeftOut : Pass<"mutate-share-left-out", "::mlir::ModuleOp"> {
   let summary = "A mean of one batch counts as that of the whole evaluation";
   let description = "The first `pp.evaluation_share` is gone. Nothing but the loss of an evaluation over several batches shows it.";
@@ -122,6 +127,19 @@ def UpdateIgnoresHold : Pass<"mutate-update-ignores-hold", "::mlir::ModuleOp"> {
     The last state of each bucket is always the new one. No verifier can see it; the comparison of a run that skips a step with one
     that does not have it must.
   }];
+}
+
+def CommitIgnoresHold : Pass<"mutate-commit-ignores-hold", "::mlir::ModuleOp"> {
+  let summary = "A step that must update nothing commits states";
+  let description = [{
+    Each state is always what is proposed for it. No verifier can see it; the comparison of a run that skips a step with one that does not
+    have it must.
+  }];
+}
+
+def EvaluationReadsProposal : Pass<"mutate-evaluation-reads-proposal", "::mlir::ModuleOp"> {
+  let summary = "Evaluations read what the last step has proposed, not what it has committed";
+  let description = "verify-tasks must refuse it, else an evaluation after a step that is skipped must fail.";
 }
 
 // Of sharded gradients.
@@ -279,6 +297,11 @@ def OtherBucket : Pass<"mutate-other-bucket", "::mlir::ModuleOp"> {
 def SkipUpdate : Pass<"mutate-skip-update", "::mlir::ModuleOp"> {
   let summary = "Place 0 does not update its parameters";
   let description = "verify-schedule must refuse it, else the comparison of parameters must fail.";
+}
+
+def OpenLeftOut : Pass<"mutate-open-left-out", "::mlir::ModuleOp"> {
+  let summary = "Proposals for states begin with what the step before has left";
+  let description = "verify-schedule must refuse it, else the comparison of states must fail.";
 }
 
 // Of sharded states (--zero).

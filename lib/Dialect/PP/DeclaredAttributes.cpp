@@ -102,6 +102,8 @@ static constexpr Declaration kDeclarations[] = {
     {kShardingsAttr, kOperation, isAny, areShardings, kShardings},
     {kReadsAttr, kOperation, isAny, areShardings, kShardings},
 
+    {kProposalAttr, kResult, isOf<func::FuncOp>, isValue<StringAttr>,
+     "a string"},
     {kCheckIdsAttr, kOperation, isOf<IterationSpaceOpInterface>,
      isValue<UnitAttr>, "without a value"},
     {kRoleAttr, kArgument, isOf<func::FuncOp, TaskOp>, isValue<RoleAttr>,

@@ -1,6 +1,7 @@
 //===- PPDialect.cpp - The pp dialect and its attributes ------------------===//
 
 #include "ppopt/Dialect/PP/AttentionOps.h"
+#include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
 #include "ppopt/Dialect/PP/IndexOps.h"
 #include "ppopt/Dialect/PP/KernelOps.h"
@@ -97,6 +98,10 @@ void PPDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "ppopt/Dialect/PP/IndexOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ppopt/Dialect/PP/BatchOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
@@ -267,6 +272,7 @@ static bool isNamed(BufferKind kind) {
   case BufferKind::Master:
   case BufferKind::Metric:
   case BufferKind::MetricCount:
+  case BufferKind::Proposal:
   case BufferKind::Output:
     return true;
   case BufferKind::Slots:
@@ -306,6 +312,7 @@ MemoryKind BufferAttr::getMemoryKind() const {
   case BufferKind::Grads:
     return MemoryKind::Gradients;
   case BufferKind::State:
+  case BufferKind::Proposal:
     return MemoryKind::Optimizer;
   case BufferKind::Input:
     return MemoryKind::Inputs;

@@ -3,6 +3,7 @@
 #include "ActionSyntax.h"
 
 #include "ppopt/Dialect/PP/AttentionOps.h"
+#include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
 #include "ppopt/Dialect/PP/IndexOps.h"
 #include "ppopt/Dialect/PP/KernelOps.h"
@@ -26,6 +27,9 @@ using namespace mlir::pp;
 
 #define GET_OP_CLASSES
 #include "ppopt/Dialect/PP/IndexOps.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "ppopt/Dialect/PP/BatchOps.cpp.inc"
 
 #define GET_OP_CLASSES
 #include "ppopt/Dialect/PP/ParallelOps.cpp.inc"

@@ -203,6 +203,7 @@ RoleAttr TaskOp::getResultRole(unsigned i) {
 /// in place.
 static bool mustBeTied(RoleKind kind) {
   switch (kind) {
+  case RoleKind::Param:
   case RoleKind::Grad:
   case RoleKind::Loss:
   case RoleKind::Global:
@@ -214,8 +215,8 @@ static bool mustBeTied(RoleKind kind) {
   case RoleKind::Check:
   case RoleKind::Metric:
   case RoleKind::MetricCount:
+  case RoleKind::Proposal:
     return true;
-  case RoleKind::Param:
   case RoleKind::Input:
   case RoleKind::Value:
   case RoleKind::StepState:

@@ -73,7 +73,7 @@ public:
         ret(cast<func::ReturnOp>(block.getTerminator())),
         loss(ret.getOperand(0)), builder(ret) {
     for (auto param : block.getOps<ParamOp>())
-      if (!param.getFrozen())
+      if (!param.getFrozen() && !param.getState())
         trained.push_back(param);
     SmallVector<Value> roots(trained.begin(), trained.end());
     active = reachableFrom(roots, carriesGradient);

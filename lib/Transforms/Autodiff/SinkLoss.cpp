@@ -53,6 +53,11 @@ public:
   bool hasSunk() const { return !sunk.empty(); }
 
 private:
+  bool isProposal(OpOperand &result) {
+    auto entry = ret->getParentOfType<func::FuncOp>();
+    return entry.getResultAttr(result.getOperandNumber(), kProposalAttr) !=
+           nullptr;
+  }
   bool isForMetricsOnly(OpOperand &use);
   bool isForLossOnly(OpOperand &use);
   void buildEvaluation(Value loss);
@@ -76,7 +81,8 @@ bool LossStage::isForMetricsOnly(OpOperand &use) {
     return metricsOnly.contains(user);
   Value result = forward.getResult(use.getOperandNumber());
   return llvm::all_of(result.getUses(), [&](OpOperand &reader) {
-    return reader.getOwner() == ret && reader.getOperandNumber() > 0;
+    return reader.getOwner() == ret && reader.getOperandNumber() > 0 &&
+           !isProposal(reader);
   });
 }
 
@@ -88,8 +94,10 @@ bool LossStage::isForLossOnly(OpOperand &use) {
   if (!isa<YieldOp>(user))
     return lossOnly.contains(user);
   Value result = forward.getResult(use.getOperandNumber());
-  return llvm::all_of(result.getUsers(), [&](Operation *reader) {
-    return reader == ret || reader->getBlock() == &backwardBody;
+  return llvm::all_of(result.getUses(), [&](OpOperand &reader) {
+    return reader.getOwner() == ret
+               ? !isProposal(reader)
+               : reader.getOwner()->getBlock() == &backwardBody;
   });
 }
 

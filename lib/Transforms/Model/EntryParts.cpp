@@ -2,8 +2,10 @@
 
 #include "ppopt/Transforms/Model/EntryParts.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -126,18 +128,27 @@ SmallVector<Value> EntryParts::getResults(StageParts &stage) {
   return results;
 }
 
+SmallVector<EntryOutput> EntryParts::getProposals(StageParts &stage) {
+  SmallVector<EntryOutput> made;
+  for (const EntryOutput &proposal : proposals)
+    if (&getStageOfResult(proposal.value) == &stage)
+      made.push_back(proposal);
+  return made;
+}
+
 unsigned pp::countNamedResults(func::FuncOp entry) {
   unsigned count = 1; // the loss
   while (count < entry.getNumResults() &&
          (entry.getResultAttr(count, kMetricAttr) ||
           entry.getResultAttr(count, kMetricCountAttr) ||
-          entry.getResultAttr(count, kOutputAttr)))
+          entry.getResultAttr(count, kOutputAttr) ||
+          entry.getResultAttr(count, kProposalAttr)))
     ++count;
   return count;
 }
 
 FailureOr<EntryParts> pp::findParts(func::FuncOp entry) {
-  EntryParts parts{entry, {}, {}, {}, {}, {}, {}};
+  EntryParts parts{entry, {}, {}, {}, {}, {}, {}, {}};
   for (auto place : entry.getOps<PlaceOp>()) {
     auto number = static_cast<size_t>(place.getStage());
     if (number >= parts.stages.size())
@@ -178,6 +189,10 @@ FailureOr<EntryParts> pp::findParts(func::FuncOp entry) {
       parts.outputs.push_back({output.getValue(), i, value});
       continue;
     }
+    if (auto state = entry.getResultAttrOfType<StringAttr>(i, kProposalAttr)) {
+      parts.proposals.push_back({state.getValue(), i, value});
+      continue;
+    }
     auto metric = entry.getResultAttrOfType<StringAttr>(i, kMetricAttr);
     auto count = entry.getResultAttrOfType<StringAttr>(i, kMetricCountAttr);
     parts.metrics.push_back(
@@ -185,5 +200,72 @@ FailureOr<EntryParts> pp::findParts(func::FuncOp entry) {
   }
   if (ret->getNumOperands() > named)
     parts.trainingLoss = throughPlace(ret->getOperand(named));
+  parts.hasModes = entry.walk([](ByModeOp) { return WalkResult::interrupt(); })
+                       .wasInterrupted();
   return parts;
+}
+
+ModeSwitch::ModeSwitch(func::FuncOp entry) {
+  entry.walk([&](ByModeOp op) {
+    auto uses =
+        llvm::map_to_vector(op->getUses(), [](OpOperand &use) { return &use; });
+    readers.emplace_back(op, std::move(uses));
+  });
+}
+
+void ModeSwitch::set(bool isEvaluation) {
+  for (auto &[op, uses] : readers)
+    for (OpOperand *use : uses)
+      use->set(isEvaluation ? op.getEvaluation() : op.getTraining());
+}
+
+/// Replaces a place by one that yields only what is read, and erases the ops
+/// that nothing needs.
+static void dropUnread(PlaceOp place) {
+  Block &body = place.getBody().front();
+  Operation *yield = body.getTerminator();
+  SmallVector<Value> read;
+  BitVector isUnread(place.getNumResults());
+  for (OpResult result : place.getResults())
+    if (result.use_empty())
+      isUnread.set(result.getResultNumber());
+    else
+      read.push_back(result);
+  yield->eraseOperands(isUnread);
+  OpBuilder builder(place);
+  auto narrower = PlaceOp::create(
+      builder, place.getLoc(), TypeRange(ValueRange(read)), place.getPlace(),
+      place.getStage(), place.getBackward(), place.getEvaluation());
+  narrower.getBody().takeBody(place.getBody());
+  for (auto [old, result] : llvm::zip(read, narrower.getResults()))
+    old.replaceAllUsesWith(result);
+  place.erase();
+  for (Operation &op : llvm::make_early_inc_range(
+           llvm::reverse(narrower.getBody().front().without_terminator())))
+    if (op.use_empty())
+      op.erase();
+}
+
+func::FuncOp pp::cloneForEvaluation(func::FuncOp entry, IRMapping &map) {
+  auto clone = cast<func::FuncOp>(entry->clone(map));
+  Operation *ret = clone.getBody().front().getTerminator();
+  BitVector dropped(clone.getNumResults());
+  for (unsigned i = countNamedResults(clone), e = dropped.size(); i < e; ++i)
+    dropped.set(i); // the loss of training
+  for (unsigned i = 0, e = dropped.size(); i < e; ++i)
+    if (clone.getResultAttr(i, kProposalAttr))
+      dropped.set(i);
+  ret->eraseOperands(dropped);
+  (void)clone.eraseResults(dropped);
+  ModeSwitch(clone).setEvaluation();
+  // What is left of the backward are gradients of parameters.
+  for (Operation &op : llvm::make_early_inc_range(
+           llvm::reverse(clone.getBody().front().without_terminator()))) {
+    auto place = dyn_cast<PlaceOp>(op);
+    if (place && !place.getBackward())
+      dropUnread(place);
+    else if (op.use_empty() && !isa<ParamOp>(op))
+      op.erase();
+  }
+  return clone;
 }

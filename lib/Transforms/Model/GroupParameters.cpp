@@ -27,6 +27,8 @@ class GroupFlag {
 public:
   GroupFlag(StringRef flag, func::FuncOp entry) : flag(flag), entry(entry) {
     for (auto param : entry.getOps<ParamOp>()) {
+      if (param.getState())
+        continue; // no gradient reaches it
       params.push_back(param);
       names.push_back(param.getParamName());
     }

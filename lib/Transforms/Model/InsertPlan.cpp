@@ -75,7 +75,7 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
                             : builder.getDenseI64ArrayAttr(stagePlaces),
         deviceMemory ? builder.getI64IntegerAttr(deviceMemory) : IntegerAttr(),
         trainers, /*evaluates_rows=*/false,
-        /*mixes_rows=*/StringAttr());
+        /*mixes_rows=*/StringAttr(), /*by_microbatch=*/false);
     plan.setChoices(*choices);
     if (failed(verify(plan))) // whether the batch can be divided
       return signalPassFailure();

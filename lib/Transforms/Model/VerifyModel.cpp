@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ModelTypes.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
@@ -131,7 +132,9 @@ static LogicalResult verifyBlock(Block &block) {
     if (isa<RepeatOp>(op))
       return op.emitOpError("is to be written out before a model is checked; "
                             "run pp-unroll-repeats first");
-    if (!isa<func::ReturnOp, func::CallOp, OnOp, YieldOp>(op) &&
+    if (isa<PerMicrobatchOp, EnterMicrobatchOp, LeaveMicrobatchOp>(op))
+      return op.emitOpError("is not compiled yet");
+    if (!isa<func::ReturnOp, func::CallOp, OnOp, YieldOp, ProposeOp>(op) &&
         !isa<IterationSpaceOpInterface>(op))
       return op.emitError("'")
              << op.getName()
@@ -183,6 +186,24 @@ static LogicalResult verifyOps(func::FuncOp function) {
 // Parameters, inputs and the loss
 //===----------------------------------------------------------------------===//
 
+/// Checks that a state has nothing of what updates do.
+static LogicalResult verifyState(ParamOp param) {
+  if (!param.getState())
+    return success();
+  for (auto [has, name] :
+       {std::pair(param.getFrozen(), param.getFrozenAttrName()),
+        std::pair(param.getNoDecay(), param.getNoDecayAttrName()),
+        std::pair(param.getLrScaleAttr() != nullptr,
+                  param.getLrScaleAttrName()),
+        std::pair(param.getDecayScaleAttr() != nullptr,
+                  param.getDecayScaleAttrName())})
+    if (has)
+      return param.emitOpError("is a state, which no gradient reaches, and has "
+                               "'")
+             << name.getValue() << "'; leave that out";
+  return success();
+}
+
 /// Parameter files and the program's document use names as keys.
 static LogicalResult verifyName(Location loc, StringRef what, StringRef name) {
   if (name.empty())
@@ -214,6 +235,8 @@ static LogicalResult verifyParams(ModuleOp module, func::FuncOp entry) {
                         "parameter with pp.on");
       return WalkResult::interrupt();
     }
+    if (failed(verifyState(param)))
+      return WalkResult::interrupt();
     SmallVector<StringRef> ofParam{param.getParamName()};
     if (auto aliases = param->getAttrOfType<ArrayAttr>(kAliasesAttr))
       llvm::append_range(ofParam, aliases.getAsValueRange<StringAttr>());

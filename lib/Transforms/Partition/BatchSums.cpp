@@ -43,6 +43,8 @@ BatchSums::BatchSums(EntryParts &parts) {
   entry.walk([&](AddGradOp add) {
     ofTraining.append(add->operand_begin(), add->operand_end());
   });
+  for (const EntryOutput &proposal : parts.proposals)
+    ofTraining.push_back(proposal.value);
   for (const EntryMetric &metric : parts.metrics)
     ofMetrics.push_back(metric.value);
   for (const EntryOutput &output : parts.outputs)

@@ -26,6 +26,46 @@ ArrayRef<AddGradOp> AddedGradients::of(Value value) const {
   return found == byValue.end() ? ArrayRef<AddGradOp>() : found->second;
 }
 
+/// Notes that a task takes `value`, so that some region must export it. The
+/// value of a copy is exported by the region that yields it, even if that
+/// region only passes it on.
+static void noteRead(EntryParts &parts, Value value, Exports &exports) {
+  auto copy = value.getDefiningOp<CopyOp>();
+  if (!copy) {
+    exports[value.getParentBlock()].insert(value);
+    return;
+  }
+  exports[parts.getSender(copy)].insert(throughPlace(copy.getX()));
+}
+
+/// Notes what a task takes for some values that it makes.
+static void noteReads(EntryParts &parts, const SharedValues &shared,
+                      const TaskScope &scope, ArrayRef<Value> roots,
+                      Exports &exports) {
+  TaskNeeds needs;
+  needs.add(roots, scope, shared);
+  for (Value value : needs.taken)
+    noteRead(parts, value, exports);
+}
+
+static void sortAll(EntryParts &parts, Exports &exports) {
+  for (auto &[block, values] : exports)
+    sortByPosition(parts.entry, values);
+}
+
+Crossings pp::findEvaluationCrossings(EntryParts &parts,
+                                      const SharedValues &shared) {
+  Crossings crossings;
+  Exports &exports = crossings.exports;
+  for (StageParts &stage : llvm::reverse(parts.stages)) {
+    SmallVector<Value> roots(exports[stage.getForwardBlock()].getArrayRef());
+    llvm::append_range(roots, parts.getResults(stage));
+    noteReads(parts, shared, getEvaluationScope(parts, stage), roots, exports);
+  }
+  sortAll(parts, exports);
+  return crossings;
+}
+
 namespace {
 
 class CrossingFinder {
@@ -44,10 +84,9 @@ private:
   SmallVector<Value> getForwardRoots(StageParts &stage);
   SmallVector<Value> getBackwardRoots(StageParts &stage);
   void findSaved(StageParts &stage);
-  void noteRead(Value value, Exports &exports);
-  void noteReads(const TaskScope &scope, ArrayRef<Value> roots,
-                 Exports &exports);
-  void findEvaluations();
+  void noteReads(const TaskScope &scope, ArrayRef<Value> roots) {
+    ::noteReads(parts, shared, scope, roots, crossings.exports);
+  }
   void splitBackward(StageParts &stage);
   SmallVector<Value> findHandedOn(StageParts &stage);
   ValueSources getSources(ArrayRef<Block *> blocks) {
@@ -73,6 +112,8 @@ SmallVector<Value> CrossingFinder::getForwardRoots(StageParts &stage) {
       crossings.exports[stage.getForwardBlock()].getArrayRef());
   if (parts.makesLoss(stage))
     roots.push_back(parts.loss);
+  for (const EntryOutput &proposal : parts.getProposals(stage))
+    roots.push_back(proposal.value);
   return roots;
 }
 
@@ -98,38 +139,6 @@ void CrossingFinder::findSaved(StageParts &stage) {
       backward.ops.insert(&op);
   Block *blocks[] = {stage.getForwardBlock(), parts.getBlock()};
   backward.saved = chooseSaved(needs.taken, recompute, getSources(blocks));
-}
-
-/// Notes that a task takes `value`, so that some region must export it. The
-/// value of a copy is exported by the region that yields it, even if that
-/// region only passes it on.
-void CrossingFinder::noteRead(Value value, Exports &exports) {
-  auto copy = value.getDefiningOp<CopyOp>();
-  if (!copy) {
-    exports[value.getParentBlock()].insert(value);
-    return;
-  }
-  exports[parts.getSender(copy)].insert(throughPlace(copy.getX()));
-}
-
-void CrossingFinder::noteReads(const TaskScope &scope, ArrayRef<Value> roots,
-                               Exports &exports) {
-  TaskNeeds needs;
-  needs.add(roots, scope, shared);
-  for (Value value : needs.taken)
-    noteRead(value, exports);
-}
-
-/// Like find(), for tasks that compute the forward for the results alone.
-void CrossingFinder::findEvaluations() {
-  Exports &exports = crossings.evaluationExports;
-  for (StageParts &stage : llvm::reverse(parts.stages)) {
-    SmallVector<Value> roots(exports[stage.getForwardBlock()].getArrayRef());
-    llvm::append_range(roots, parts.getResults(stage));
-    noteReads(getEvaluationScope(parts, stage), roots, exports);
-  }
-  for (auto &[block, values] : exports)
-    sortByPosition(parts.entry, values);
 }
 
 /// Returns the values that the weight part takes. A value is computed again
@@ -175,20 +184,16 @@ Crossings CrossingFinder::find(bool splitsBackward) {
     if (stage.backward) {
       findSaved(stage);
       for (Value value : crossings.backwards[stage.stage].saved)
-        noteRead(value, crossings.exports);
+        noteRead(parts, value, crossings.exports);
     }
-  if (parts.hasEvaluations())
-    findEvaluations();
   for (StageParts &stage : parts.stages)
     if (stage.evaluation && !parts.hasEvaluations())
       noteReads(
           getLossScope(parts, stage, crossings.backwards[stage.stage].saved),
-          parts.loss, crossings.exports);
+          parts.loss);
   for (StageParts &stage : llvm::reverse(parts.stages))
-    noteReads(getForwardScope(parts, stage), getForwardRoots(stage),
-              crossings.exports);
-  for (auto &[block, values] : crossings.exports)
-    sortByPosition(parts.entry, values);
+    noteReads(getForwardScope(parts, stage), getForwardRoots(stage));
+  sortAll(parts, crossings.exports);
   for (StageParts &stage : parts.stages)
     if (stage.backward && splitsBackward)
       this->splitBackward(stage);

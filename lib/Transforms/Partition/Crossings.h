@@ -33,9 +33,6 @@ struct Crossings {
   /// For each region of a stage, the values that other tasks read, in program
   /// order. Several regions may pass on one value.
   Exports exports;
-  /// Where evaluations have tasks of their own (EntryParts::hasEvaluations),
-  /// the same of these.
-  Exports evaluationExports;
 };
 
 /// Decides which values cross. `marked` are the values worth keeping where
@@ -43,6 +40,12 @@ struct Crossings {
 Crossings findCrossings(EntryParts &parts, PlanOp plan,
                         const SharedValues &shared,
                         const DenseSet<Value> &marked);
+
+/// The same of evaluations that have tasks of their own
+/// (EntryParts::hasEvaluations): they compute the forward for the results
+/// alone.
+Crossings findEvaluationCrossings(EntryParts &parts,
+                                  const SharedValues &shared);
 
 /// The pp.add_grad ops of a backward region.
 class AddedGradients {

@@ -29,6 +29,7 @@
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Partition/OptimizerStep.h"
 #include "ppopt/Transforms/Partition/Passes.h"
+#include "ppopt/Transforms/Partition/StateTasks.h"
 #include "ppopt/Transforms/Partition/TaskBuilder.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -178,14 +179,14 @@ SmallVector<StringRef> orderByReadiness(ModuleOp module) {
   return order;
 }
 
-/// Returns the parameters that no bucket updates, in the order in which stages
+/// Returns the parameters that no step changes, in the order in which stages
 /// first read them, with the stages that do. Those that none reads are last.
 llvm::MapVector<StringRef, std::set<int64_t>> findConstants(ModuleOp module) {
   llvm::MapVector<StringRef, std::set<int64_t>> constants;
-  DenseSet<StringRef> learning;
+  DenseSet<StringRef> changed;
   for (auto param : module.getOps<ParamDeclOp>())
-    if (param.getLearns())
-      learning.insert(param.getParamName());
+    if (param.getLearns() || param.getState()) // steps change a state
+      changed.insert(param.getParamName());
   std::map<int64_t, SmallVector<TaskOp>> byStage;
   for (auto task : module.getOps<TaskOp>())
     byStage[task.getStage()].push_back(task);
@@ -195,7 +196,7 @@ llvm::MapVector<StringRef, std::set<int64_t>> findConstants(ModuleOp module) {
       for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
         if (RoleAttr role = task.getArgRole(i);
             role.getKind() == RoleKind::Param &&
-            !learning.contains(role.getName()))
+            !changed.contains(role.getName()))
           for (Operation *user : task.getArgument(i).getUsers())
             reads.push_back({user, role.getName()});
       llvm::stable_sort(reads, [](auto &a, auto &b) {
@@ -205,7 +206,7 @@ llvm::MapVector<StringRef, std::set<int64_t>> findConstants(ModuleOp module) {
         constants[name].insert(stage);
     }
   for (auto param : module.getOps<ParamDeclOp>())
-    if (!param.getLearns())
+    if (!changed.contains(param.getParamName()))
       constants.try_emplace(param.getParamName());
   return constants;
 }
@@ -249,6 +250,30 @@ LogicalResult checkStage(BucketOp bucket, PlanOp plan) {
          << bucket.getPlaces() << " use " << bucket.getParams()
          << ", whose gradients the owner would have to gather; use --tied sum, "
             "or --zero 1";
+}
+
+/// Returns the states that tasks of each place propose values of.
+std::map<int64_t, SmallVector<ParamDeclOp>> findProposed(ModuleOp module) {
+  llvm::StringMap<ParamDeclOp> declared;
+  for (auto param : module.getOps<ParamDeclOp>())
+    declared[param.getParamName()] = param;
+  std::map<int64_t, SmallVector<ParamDeclOp>> states;
+  for (auto task : module.getOps<TaskOp>())
+    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
+      if (RoleAttr role = task.getResultRole(i);
+          role.getKind() == RoleKind::Proposal)
+        states[task.getPlace()].push_back(declared.lookup(role.getName()));
+  return states;
+}
+
+/// Checks that the plan has steps that all ranks commit together.
+LogicalResult checkState(ParamDeclOp state, PlanOp plan) {
+  if (plan.getSync() == Sync::step)
+    return success();
+  return state.emitOpError("'")
+         << state.getParamName() << "' is a state, and with --sync "
+         << schema::spell(plan.getSync())
+         << " no step is one of all trainers; use --sync step";
 }
 
 /// Returns the block of a region of the step, which may be empty yet.
@@ -436,16 +461,22 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
       if (bucket.getBorrowed())
         lend(bucket, step, builder);
     }
+    std::map<int64_t, SmallVector<ParamDeclOp>> statesOf =
+        findProposed(getOperation());
+    for (auto &[place, states] : statesOf)
+      if (failed(checkState(states.front(), *plan)))
+        return signalPassFailure();
+    bool learns = !updatedBy.empty();
+    if (!learns && statesOf.empty())
+      return;
     std::optional<TaskOperand> loss;
     SmallVector<TaskOperand> counts;
     findDeciding(loss, counts);
-    if (!loss && !updatedBy.empty()) {
+    if (!loss) {
       plan->emitOpError("has parameters to update, and no task has a loss");
       return signalPassFailure();
     }
-    if (updatedBy.empty())
-      return;
-    if (plan->getZero() >= 1 && plan->getSync() == Sync::step &&
+    if (learns && plan->getZero() >= 1 && plan->getSync() == Sync::step &&
         llvm::none_of(buckets, [](BucketOp b) { return b.hasShardedStates(); }))
       warnOfNoShards(*plan);
     NormLayout layout(getOperation());
@@ -465,9 +496,15 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
         buildUpdateTask(*plan, place, bucket, builder);
       for (BucketOp bucket : updated)
         buildAverageTask(*plan, place, bucket, builder);
+      if (auto states = statesOf.find(place); states != statesOf.end()) {
+        buildOpenTask(place, states->second, builder);
+        buildCommitTask(place, states->second, builder);
+      }
     }
+    if (!statesOf.empty())
+      callAll(TaskKind::Open, step.getBegin());
     callEnd(step);
-    if (plan->getEma())
+    if (learns && plan->getEma())
       callAll(TaskKind::Average, step.getAverage());
   }
 
@@ -528,7 +565,8 @@ void FormBuckets::callEnd(StepOp step) {
   for (auto &[task, back] : collects)
     CallOp::create(builder, task.getLoc(), TypeRange(), task.getSymName(),
                    back);
-  for (TaskKind kind : {TaskKind::Norm, TaskKind::Decide, TaskKind::Update})
+  for (TaskKind kind :
+       {TaskKind::Norm, TaskKind::Decide, TaskKind::Update, TaskKind::Commit})
     callAll(kind, step.getEnd());
 }
 

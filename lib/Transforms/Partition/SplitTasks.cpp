@@ -4,8 +4,9 @@
 // backward region where something learns, and copies between them. After:
 // declarations of the parameters; tasks whose signatures name everything that
 // they need, sS_F and sS_B of stage S (or sS_I and sS_W if the schedule splits
-// the backward), sS_E if the model has metrics, and pP_P if place P sums inputs
-// over the batch; and pp.step, which calls them on values, with the copies.
+// the backward), sS_E if evaluations compute other values than training, and
+// pP_P if place P sums inputs over the batch; and pp.step, which calls them on
+// values, with the copies.
 //
 // Pure functions decide: BatchSums which sums prologues compute, Crossings
 // which values tasks hand to one another (SavedValues what is saved of the
@@ -89,24 +90,62 @@ struct SplitTasks : pp::impl::SplitTasksBase<SplitTasks> {
     DenseSet<Value> marked = takeMarks(*entry);
     BatchSums sums(*parts);
     SharedValues shared(*entry, sums);
-    Crossings crossings = findCrossings(*parts, *plan, shared, marked);
-
     OpBuilder builder(*entry);
     declareParameters(*parts, builder);
-    SmallVector<TaskCall> calls;
-    TaskSources sources{*parts, sums, shared, crossings, calls};
-    buildPrologues(sources, builder);
-    for (StageParts &stage : parts->stages)
-      buildForward(sources, stage, builder);
-    for (StageParts &stage : llvm::reverse(parts->stages))
-      if (stage.backward)
-        buildBackward(sources, stage, builder);
-    if (parts->hasEvaluations())
-      for (StageParts &stage : parts->stages)
-        buildEvaluation(sources, stage, builder);
-    buildStep(*parts, calls, builder);
+    auto step = StepOp::create(builder, entry->getLoc());
+    ModeSwitch modes(*entry);
+    Operation *first = step; // of evaluation's tasks, which come last
+    if (parts->hasEvaluations()) {
+      modes.setEvaluation();
+      if (failed(parts = findParts(*entry)))
+        return signalPassFailure();
+      first = splitEvaluation(*parts, sums, shared, step);
+    }
+    modes.setTraining();
+    if (failed(parts = findParts(*entry)))
+      return signalPassFailure();
+    builder.setInsertionPoint(first);
+    splitTraining(*parts, sums, shared,
+                  findCrossings(*parts, *plan, shared, marked), step, builder);
     entry->erase();
   }
+
+private:
+  static Operation *splitEvaluation(EntryParts &parts, const BatchSums &sums,
+                                    const SharedValues &shared, StepOp step);
+  static void splitTraining(EntryParts &parts, const BatchSums &sums,
+                            const SharedValues &shared,
+                            const Crossings &crossings, StepOp step,
+                            OpBuilder &builder);
 };
 
 } // namespace
+
+/// Builds the tasks of evaluation; returns the first.
+Operation *SplitTasks::splitEvaluation(EntryParts &parts, const BatchSums &sums,
+                                       const SharedValues &shared,
+                                       StepOp step) {
+  OpBuilder builder(step);
+  Crossings crossings = findEvaluationCrossings(parts, shared);
+  SmallVector<TaskCall> calls;
+  TaskSources sources{parts, sums, shared, crossings, calls};
+  for (StageParts &stage : parts.stages)
+    buildEvaluation(sources, stage, builder);
+  writeStep(step, parts, calls);
+  return calls.front().task;
+}
+
+void SplitTasks::splitTraining(EntryParts &parts, const BatchSums &sums,
+                               const SharedValues &shared,
+                               const Crossings &crossings, StepOp step,
+                               OpBuilder &builder) {
+  SmallVector<TaskCall> calls;
+  TaskSources sources{parts, sums, shared, crossings, calls};
+  buildPrologues(sources, builder);
+  for (StageParts &stage : parts.stages)
+    buildForward(sources, stage, builder);
+  for (StageParts &stage : llvm::reverse(parts.stages))
+    if (stage.backward)
+      buildBackward(sources, stage, builder);
+  writeStep(step, parts, calls);
+}

@@ -60,6 +60,14 @@ void pp::buildForward(const TaskSources &sources, StageParts &stage,
   if (parts.makesLoss(stage))
     task.accumulate(getLossRole(builder.getContext()), cloner.get(parts.loss),
                     getResultSharding(parts));
+  for (const EntryOutput &proposal : parts.getProposals(stage)) {
+    auto role =
+        RoleAttr::get(builder.getContext(), RoleKind::Proposal, proposal.name);
+    ShardingAttr sharding = getResultSharding(parts, proposal.number);
+    Value value = cloner.get(proposal.value);
+    (void)task.getArgument(role, value.getType(), value.getLoc(), sharding);
+    task.addResult(role, value, sharding);
+  }
   SmallVector<Value> makes(crossings.exports.lookup(block).getArrayRef());
   for (Value value : makes)
     task.addResult(RoleAttr(), cloner.get(value), getShardingAttr(value));
@@ -93,8 +101,7 @@ void pp::buildEvaluation(const TaskSources &sources, StageParts &stage,
       task.addResult(RoleAttr::get(context, RoleKind::Output, output.name),
                      cloner.get(output.value),
                      getResultSharding(parts, output.number));
-  SmallVector<Value> makes(
-      crossings.evaluationExports.lookup(block).getArrayRef());
+  SmallVector<Value> makes(crossings.exports.lookup(block).getArrayRef());
   for (Value value : makes)
     task.addResult(RoleAttr(), cloner.get(value), getShardingAttr(value));
   calls.push_back(

@@ -152,12 +152,12 @@ LogicalResult StepChecker::check(StepOp step) {
     evaluations = {Kind::Evaluation};
   return success(
       checkAll(step.getPrologue(), {Kind::Prologue}) &&
-      checkAll(step.getBegin(), {}) &&
+      checkAll(step.getBegin(), {Kind::Open}) &&
       (!trains || checkAll(step.getMicrobatch(),
                            {Kind::Forward, Kind::Backward, Kind::BackwardInput,
                             Kind::BackwardWeight})) &&
       checkAll(step.getEvaluation(), evaluations) &&
-      checkAll(step.getEnd(),
-               {Kind::Collect, Kind::Norm, Kind::Decide, Kind::Update}) &&
+      checkAll(step.getEnd(), {Kind::Collect, Kind::Norm, Kind::Decide,
+                               Kind::Update, Kind::Commit}) &&
       checkAll(step.getAverage(), {Kind::Average}));
 }

@@ -72,9 +72,7 @@ void RegionWriter::write(ArrayRef<const TaskCall *> calls) {
     write(*call);
 }
 
-StepOp pp::buildStep(EntryParts &parts, ArrayRef<TaskCall> calls,
-                     OpBuilder &builder) {
-  auto step = StepOp::create(builder, parts.entry->getLoc());
+void pp::writeStep(StepOp step, EntryParts &parts, ArrayRef<TaskCall> calls) {
   auto write = [&](Region &region, ArrayRef<TaskKind> kinds) {
     SmallVector<const TaskCall *> some;
     for (const TaskCall &call : calls)
@@ -87,8 +85,7 @@ StepOp pp::buildStep(EntryParts &parts, ArrayRef<TaskCall> calls,
   write(step.getMicrobatch(),
         {TaskKind::Forward, TaskKind::Backward, TaskKind::BackwardInput,
          TaskKind::BackwardWeight});
-  // The losses come after all forwards. Evaluations with metrics have tasks of
-  // their own.
+  // The losses come after all forwards.
   SmallVector<const TaskCall *> forwards, losses;
   for (const TaskCall &call : calls) {
     TaskKind kind = TaskOp(call.task).getKind();
@@ -99,6 +96,6 @@ StepOp pp::buildStep(EntryParts &parts, ArrayRef<TaskCall> calls,
       losses.push_back(&call);
   }
   forwards.append(losses);
-  RegionWriter(parts, step.getEvaluation()).write(forwards);
-  return step;
+  if (!forwards.empty())
+    RegionWriter(parts, step.getEvaluation()).write(forwards);
 }

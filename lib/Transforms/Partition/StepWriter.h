@@ -17,11 +17,12 @@ struct TaskCall {
   SmallVector<Value> takes, makes;
 };
 
-/// Builds the step of the calls: prologues, and the microbatches of training
-/// and of an evaluation, in program order. What is read on another place is
-/// copied after the call that makes it; the copy has the id of the entry's.
-StepOp buildStep(EntryParts &parts, ArrayRef<TaskCall> calls,
-                 OpBuilder &builder);
+/// Writes the calls into the regions of a step that they belong to: prologues,
+/// and the microbatches of training and of an evaluation, in program order.
+/// What is read on another place is copied after the call that makes it; the
+/// copy has the id of the entry's. A region whose calls are not among these is
+/// left as it is.
+void writeStep(StepOp step, EntryParts &parts, ArrayRef<TaskCall> calls);
 
 } // namespace mlir::pp
 

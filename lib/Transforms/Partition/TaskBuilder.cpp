@@ -167,8 +167,9 @@ ParamDeclOp pp::declareParam(OpBuilder &builder, ParamOp param, bool learns,
   auto decl = ParamDeclOp::create(
       builder, param.getLoc(), param.getParamNameAttr(),
       TypeAttr::get(param.getType()), param.getInitAttr(),
-      param.getFrozenAttr(), param.getNoDecayAttr(), param.getLrScaleAttr(),
-      param.getDecayScaleAttr(), learns ? builder.getUnitAttr() : UnitAttr(),
+      param.getFrozenAttr(), param.getStateAttr(), param.getNoDecayAttr(),
+      param.getLrScaleAttr(), param.getDecayScaleAttr(),
+      learns ? builder.getUnitAttr() : UnitAttr(),
       builder.getDenseI64ArrayAttr(places));
   if (Attribute aliases = param->getAttr(kAliasesAttr))
     decl->setAttr(kAliasesAttr, aliases);

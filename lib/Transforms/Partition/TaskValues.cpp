@@ -2,6 +2,7 @@
 
 #include "TaskValues.h"
 
+#include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
@@ -21,6 +22,10 @@ RoleAttr SharedValues::getRole(Value value) const {
   }
   if (auto param = value.getDefiningOp<ParamOp>())
     return RoleAttr::get(context, RoleKind::Param, param.getParamName());
+  if (auto proposed = value.getDefiningOp<ProposedOp>())
+    return RoleAttr::get(
+        context, RoleKind::Proposal,
+        proposed.getTarget().getDefiningOp<ParamOp>().getParamName());
   if (auto sum = value.getDefiningOp<BatchSumOp>())
     return RoleAttr::get(context, RoleKind::Global, sums.getName(sum));
   return {};

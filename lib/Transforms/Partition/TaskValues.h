@@ -11,7 +11,8 @@
 namespace mlir::pp {
 
 /// The values that every task takes as arguments wherever it needs them:
-/// inputs, parameters, complete sums over the batch.
+/// inputs, parameters, what is proposed for states, complete sums over the
+/// batch.
 class SharedValues {
 public:
   SharedValues(func::FuncOp entry, const BatchSums &sums)

@@ -122,8 +122,15 @@ LogicalResult TaskChecker::checkGradient(TaskOp task, RoleAttr role,
 }
 
 /// Checks that a count or, on a place, a field of the step state is made by one
-/// task only.
+/// task only, and that tasks of their kinds propose and commit states.
 LogicalResult TaskChecker::checkResult(TaskOp task, RoleAttr role) {
+  TaskKind kind = task.getKind();
+  if (role.getKind() == RoleKind::Proposal && kind != TaskKind::Open &&
+      kind != TaskKind::Forward)
+    return task.emitOpError("computes ")
+           << role << ", which only a forward and an open may";
+  if (role.getKind() == RoleKind::Param && kind != TaskKind::Commit)
+    return task.emitOpError("computes ") << role << ", which only a commit may";
   TaskOp first;
   if (role.getKind() == RoleKind::Global) {
     if (task.getKind() != TaskKind::Prologue)
@@ -295,6 +302,18 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
   case RoleKind::Metric:
   case RoleKind::MetricCount:
     return success();
+  case RoleKind::Proposal: {
+    ParamDeclOp param = params.lookup(name);
+    if (task.getKind() != TaskKind::Forward &&
+        task.getKind() != TaskKind::Open && task.getKind() != TaskKind::Commit)
+      return task.emitOpError("takes ")
+             << role << ", which a step alone has, from its open to its commit";
+    if (!param || !param.getState() || !isHere(param.getPlaces()))
+      return task.emitOpError("takes ")
+             << role << ", but place " << task.getPlace()
+             << " holds no such state";
+    return expect(task, role, taken, {param.getType(), getSharding(param)});
+  }
   }
   llvm_unreachable("all roles are listed");
 }

@@ -105,8 +105,9 @@ int CutProblemBuilder::getParam(ParamOp param) {
       return sharded && *sharded >= state ? bytes / shards : bytes;
     };
     problem.paramBytes.push_back(
-        param.getFrozen()
-            ? bytes
+        param.getFrozen() ? bytes
+        : param.getState()
+            ? 2 * bytes // and its proposal
             : getPart(bytes, ShardedState::Parameters) +
                   getPart(gradient, ShardedState::Gradients) +
                   getPart(numStates * bytes, ShardedState::States));
@@ -141,8 +142,9 @@ CutProblem::Item CutProblemBuilder::makeItem(Operation *op) {
       addOnce(item.params, getParam(param));
     else if (values.contains(operand))
       addOnce(item.reads, values.lookup(operand));
-    needed.push_back(carriesGradient &&
-                     (param ? !param.getFrozen() : isActive(operand)));
+    needed.push_back(
+        carriesGradient &&
+        (param ? !param.getFrozen() && !param.getState() : isActive(operand)));
   }
   auto isNeeded = [](bool need) { return need; };
   bool isOnPath = llvm::any_of(needed, isNeeded);

@@ -67,10 +67,11 @@ public:
         ret(cast<func::ReturnOp>(entry.getBody().front().getTerminator())),
         builder(ret) {}
 
-  void run();
+  LogicalResult run();
 
 private:
-  void replicateParams();
+  LogicalResult placeState(ParamOp state, ArrayRef<int64_t> readers);
+  LogicalResult replicateParams();
   void collectOps();
   Value cloneLeaf(Value value, int stage, Operation *user);
   void eraseLeaves();
@@ -127,13 +128,38 @@ void StageBuilder::eraseLeaves() {
       op.erase();
 }
 
+/// Sets the place of a state, which is that of its proposal.
+LogicalResult StageBuilder::placeState(ParamOp state,
+                                       ArrayRef<int64_t> readers) {
+  auto entry = state->getParentOfType<func::FuncOp>();
+  for (OpOperand &result : ret->getOpOperands()) {
+    if (entry.getResultAttr(result.getOperandNumber(), kProposalAttr) !=
+        state.getParamNameAttr())
+      continue;
+    Operation *maker = result.get().getDefiningOp();
+    state.setPlace(getPlace(maker && stageOf.contains(maker) ? maker : ret));
+    for (int64_t reader : readers)
+      if (reader != *state.getPlace())
+        return state.emitOpError("state '")
+               << state.getParamName() << "' is proposed on place "
+               << *state.getPlace() << " and read on place " << reader
+               << "; mark what reads and what proposes it with one pp.on";
+  }
+  return success();
+}
+
 /// Makes one parameter per place; the first stays where it is.
-void StageBuilder::replicateParams() {
+LogicalResult StageBuilder::replicateParams() {
   for (auto param :
        llvm::make_early_inc_range(ret->getBlock()->getOps<ParamOp>())) {
     SmallVector<int64_t> places;
     for (Operation *user : param->getUsers())
       places.push_back(getPlace(user));
+    if (param.getState()) {
+      if (failed(placeState(param, places)))
+        return failure();
+      continue;
+    }
     if (places.empty())
       places.push_back(0);
     llvm::sort(places);
@@ -148,6 +174,7 @@ void StageBuilder::replicateParams() {
           [&](OpOperand &use) { return getPlace(use.getOwner()) == place; });
     }
   }
+  return success();
 }
 
 /// Makes readers in other stages read the region's result, or a copy of it.
@@ -204,13 +231,14 @@ void StageBuilder::buildRegion(int stage, ArrayRef<Operation *> ops) {
   }
 }
 
-void StageBuilder::run() {
+LogicalResult StageBuilder::run() {
   collectOps();
-  if (hasPlaces)
-    replicateParams();
+  if (hasPlaces && failed(replicateParams()))
+    return failure();
   for (auto [stage, ops] : llvm::enumerate(opsOf))
     buildRegion(stage, ops);
   eraseLeaves();
+  return success();
 }
 
 struct PlaceOps : pp::impl::PlaceOpsBase<PlaceOps> {
@@ -231,7 +259,8 @@ struct PlaceOps : pp::impl::PlaceOpsBase<PlaceOps> {
     if (failed(placement))
       return signalPassFailure();
     StagedOps staged = formStagesOf(*placement);
-    StageBuilder(*entry, staged, hasPlaces).run();
+    if (failed(StageBuilder(*entry, staged, hasPlaces).run()))
+      signalPassFailure();
   }
 };
 

@@ -25,10 +25,13 @@ public:
 
 private:
   bool mustArrive(const MemoryUse &use, int64_t place);
+  LogicalResult checkProposal(RunOp run, TaskOp task, OnPlace memory);
 
   CheckedTable table;
   DenseSet<std::pair<OnPlace, StringRef>> arrived; ///< with the field
   DenseMap<OnPlace, Operation *> updated;
+  /// The microbatches that have proposed values of opened states.
+  DenseMap<OnPlace, int64_t> proposals;
 };
 
 } // namespace mlir::pp

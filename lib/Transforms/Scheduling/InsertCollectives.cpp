@@ -132,7 +132,7 @@ void CollectiveInserter::scan(RunOp run) {
     setFirst(bucketReader, run);
   if (kind == TaskKind::Prologue)
     prologue = run;
-  else
+  else if (kind != TaskKind::Open)
     setFirst(globalReader, run);
 }
 

@@ -18,7 +18,8 @@ InstanceChecker::InstanceChecker(CheckedTable table) : table(table) {
   }
   bool isEvaluation = table.schedule.getEvaluation();
   add(step.getPrologue(), /*isPerMicrobatch=*/true);
-  add(step.getBegin(), /*isPerMicrobatch=*/false);
+  // An evaluation opens no states.
+  add(step.getBegin(), /*isPerMicrobatch=*/false, /*copiesOnly=*/isEvaluation);
   add(isEvaluation ? step.getEvaluation() : step.getMicrobatch(),
       /*isPerMicrobatch=*/true);
   if (!isEvaluation)
@@ -32,9 +33,13 @@ static StringRef describe(ScheduleOp schedule) {
                                   : "training";
 }
 
-void InstanceChecker::add(Region &region, bool isPerMicrobatch) {
+void InstanceChecker::add(Region &region, bool isPerMicrobatch,
+                          bool copiesOnly) {
   for (Operation &op : region.getOps()) {
-    if (auto call = dyn_cast<CallOp>(op))
+    auto call = dyn_cast<CallOp>(op);
+    if (call && copiesOnly)
+      continue;
+    if (call)
       calls[call.getTaskAttr().getAttr()] = {
           call, isPerMicrobatch,
           countChunks(table.index.step.getTask(call.getTaskAttr()))};

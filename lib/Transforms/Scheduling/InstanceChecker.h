@@ -44,7 +44,7 @@ private:
   };
   enum class End { Both, Send, Receive };
 
-  void add(Region &region, bool isPerMicrobatch);
+  void add(Region &region, bool isPerMicrobatch, bool copiesOnly = false);
   int64_t count(const Part &part) const {
     return part.isPerMicrobatch ? table.index.microbatches : 1;
   }

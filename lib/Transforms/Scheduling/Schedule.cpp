@@ -240,6 +240,8 @@ void PlaceBuilder::build(ArrayRef<Cell> row) {
       for (int64_t i = 0, e = plan.getMicrobatches(); i < e; ++i)
         run(call, i);
   copyBuckets(step.getBegin());
+  if (!isEvaluation)
+    runOnce(step.getBegin());
   for (const Cell &cell : row)
     runCell(cell);
   if (isEvaluation)

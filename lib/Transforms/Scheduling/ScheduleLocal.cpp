@@ -55,7 +55,7 @@ private:
   static void run(CallOp call, int64_t microbatch, IRMapping &mapping,
                   OpBuilder &builder);
   static void run(Region &region, std::optional<int64_t> microbatch,
-                  OpBuilder &builder);
+                  OpBuilder &builder, bool copiesOnly = false);
 };
 
 } // namespace
@@ -75,13 +75,14 @@ void ScheduleLocal::run(CallOp call, int64_t microbatch, IRMapping &mapping,
   mapping.map(call.getResults(), run.getResults());
 }
 
-/// Adds a region, on a microbatch or once.
+/// Adds a region, on a microbatch or once; or only the copies of buckets in it.
 void ScheduleLocal::run(Region &region, std::optional<int64_t> microbatch,
-                        OpBuilder &builder) {
+                        OpBuilder &builder, bool copiesOnly) {
   IRMapping mapping;
   for (Operation &op : region.getOps()) {
     if (auto call = dyn_cast<CallOp>(op)) {
-      run(call, microbatch.value_or(0), mapping, builder);
+      if (!copiesOnly)
+        run(call, microbatch.value_or(0), mapping, builder);
       continue;
     }
     Operation *copied = builder.clone(op, mapping);
@@ -111,7 +112,7 @@ void ScheduleLocal::build(PlanOp plan, StepOp step, bool isEvaluation) {
       IRMapping mapping;
       run(prologue, i, mapping, builder);
     }
-  run(step.getBegin(), std::nullopt, builder);
+  run(step.getBegin(), std::nullopt, builder, /*copiesOnly=*/isEvaluation);
   for (int64_t i = 0; i < microbatches; ++i)
     run(isEvaluation ? step.getEvaluation() : step.getMicrobatch(), i, builder);
   if (!isEvaluation)

@@ -1,7 +1,8 @@
 //===- ChooseEvaluation.cpp - What an evaluation is over ------------------===//
 //
 // An evaluation is one batch of all its rows, computed a few rows at a time, if
-// each row can be computed apart. This is tried with an axis of single rows.
+// each row can be computed apart. This is tried with an axis of single rows, on
+// a copy of the entry without what training alone computes.
 // Changes nothing but the plan's `evaluates_rows` and `mixes_rows`.
 //
 //===----------------------------------------------------------------------===//
@@ -9,6 +10,7 @@
 #include "ppopt/Dialect/PP/FixedBatch.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Model/EntryParts.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 
@@ -50,8 +52,10 @@ static std::string whyNotByRows(func::FuncOp entry, int64_t rows) {
     explain(diag.getLocation(), diag.str());
     return success();
   });
+  IRMapping map;
+  OwningOpRef<func::FuncOp> computed = cloneForEvaluation(entry, map);
   ShardingPropagation propagation(
-      entry, ShardingAxes(getRowAxis(entry.getContext(), rows)));
+      *computed, ShardingAxes(getRowAxis(entry.getContext(), rows)));
   propagation.isTrial = true;
   if (failed(propagation.run()))
     return why;
@@ -59,7 +63,7 @@ static std::string whyNotByRows(func::FuncOp entry, int64_t rows) {
     explain(propagation.rowNumbers.front()->getLoc(),
             "it numbers the rows of a batch");
   if (hasOutputs(entry))
-    if (Operation *reader = findReaderOfSum(entry, propagation.getTable()))
+    if (Operation *reader = findReaderOfSum(*computed, propagation.getTable()))
       explain(reader->getLoc(), "it needs a sum over the rows");
   return why;
 }

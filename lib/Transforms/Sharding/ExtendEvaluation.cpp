@@ -19,6 +19,7 @@
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Model/Decompose.h"
 #include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Model/EntryParts.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 
@@ -47,7 +48,8 @@ public:
   LogicalResult run();
 
 private:
-  void addSum(IterationSpaceOpInterface op, const ShardingTable &table);
+  void addSum(IterationSpaceOpInterface op, IterationSpaceOpInterface computed,
+              const ShardingTable &table);
   Value mask(const RowSum &sum);
   void takeShare(Value mean);
 
@@ -59,14 +61,14 @@ private:
 } // namespace
 
 /// Notes whether an op sums over rows: a loop of kind sum is cut into single
-/// ones.
+/// ones. `computed` is the op in an evaluation, which the table is of.
 void EvaluationExtension::addSum(IterationSpaceOpInterface op,
+                                 IterationSpaceOpInterface computed,
                                  const ShardingTable &table) {
-  auto place = op->getParentOfType<PlaceOp>();
-  if (!place || place.getBackward())
+  if (!op->getParentOfType<PlaceOp>())
     return;
   IterationSpace space = op.getIterationSpace();
-  const OpSharding &sharding = table.of(op);
+  const OpSharding &sharding = table.of(computed);
   for (auto [i, cuts] : llvm::enumerate(sharding.loops)) {
     if (cuts.empty() || space.loops[i].kind != LoopKind::Sum)
       continue;
@@ -100,12 +102,18 @@ void EvaluationExtension::takeShare(Value mean) {
 }
 
 LogicalResult EvaluationExtension::run() {
+  IRMapping map;
+  OwningOpRef<func::FuncOp> computed = cloneForEvaluation(entry, map);
   ShardingPropagation propagation(
-      entry, ShardingAxes(getRowAxis(entry.getContext(), rows)));
+      *computed, ShardingAxes(getRowAxis(entry.getContext(), rows)));
   if (failed(propagation.run()))
     return failure();
+  DenseSet<Operation *> left;
+  computed->walk([&](Operation *op) { left.insert(op); });
   entry.getBody().walk([&](IterationSpaceOpInterface op) {
-    addSum(op, propagation.getTable());
+    if (Operation *copy = map.lookupOrNull(op.getOperation());
+        copy && left.contains(copy))
+      addSum(op, cast<IterationSpaceOpInterface>(copy), propagation.getTable());
   });
   for (const RowSum &sum : sums) {
     sum.operand->set(mask(sum));

@@ -3,8 +3,9 @@
 // A sum of inputs that is read complete becomes a pp.batch_sum, which the
 // prologue computes. A whole value that is read cut is computed again for a
 // part of the rows, if its op can. A whole value that is read as a partial sum
-// is divided by the number of parts. Other reshards, of rows that meet, stay:
-// they become collectives as those over axes of the model do.
+// is divided by the number of parts. What training alone reads over single rows
+// is the value. Other reshards, of rows that meet, stay: they become
+// collectives as those over axes of the model do.
 //
 //   %1 = pp.reshard %0 from <[], sum = {dp, mb}> to <[]> of [] ...  // before
 //   %1 = pp.batch_sum %0                                            // after
@@ -54,7 +55,7 @@ namespace {
 class ReshardLowering {
 public:
   ReshardLowering(func::FuncOp entry, ShardingTable &table, bool evaluatesRows)
-      : entry(entry), table(table), axes(table.axes),
+      : entry(entry), training(entry), table(table), axes(table.axes),
         batchAxes(axes.getBatchAxes()), evaluatesRows(evaluatesRows) {}
 
   void run();
@@ -76,6 +77,7 @@ private:
   Sharding addRows(const Sharding &sharding, const Sharding &rows) const;
 
   func::FuncOp entry;
+  TrainingOps training;
   ShardingTable &table;
   const ShardingAxes &axes;
   AxisSet batchAxes;
@@ -239,6 +241,9 @@ bool ReshardLowering::isShare(ReshardOp op) const {
 }
 
 Value ReshardLowering::lower(ReshardOp op) {
+  // With single rows the batch is not split: training has all of them.
+  if (axes.hasLocal() && training.isRead(*op->use_begin()))
+    return op.getX();
   if (isShare(op))
     return divide(op);
   Sharding rows = table.of(op.getResult()).onlyCuts(batchAxes);

@@ -1,6 +1,7 @@
 //===- ShardingPropagation.cpp - How each value is cut --------------------===//
 
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
+#include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 
@@ -68,6 +69,8 @@ LogicalResult ShardingPropagation::readAlongLoops(OpState &state) {
     Sharding wanted =
         projectToTensor(state.space, state.space.operands[i], state.loops);
     Sharding rows = wanted.onlyCuts(batchAxes);
+    if (training.isRead(operand))
+      rows = rows.onlyCuts(~evaluationAxes);
     if (rows.getCutAxes() && !(read.getCutAxes() & batchAxes) &&
         !canHave(operand.get(), rows) && (rows.getCutAxes() & getApart())) {
       const char *why =
@@ -99,7 +102,8 @@ void ShardingPropagation::setResults(OpState &state) {
   AxisSet passes = 0;
   for (const Sharding &read : state.reads)
     passes |= read.sums;
-  bool isFromInputs = !isa<ParamOp>(*state.op) &&
+  // What prologues sum is the same in training and evaluation.
+  bool isFromInputs = !isa<ParamOp, ProposedOp, ByModeOp>(*state.op) &&
                       llvm::all_of(state.op->getOperands(), [&](Value operand) {
                         return fromInputs.contains(operand);
                       });
@@ -134,7 +138,8 @@ void ShardingPropagation::readLikeForward(OpState &state, CopyOp copy) {
   const Sharding &forward = of(copyOf.lookup(*copy.getGradientOf()));
   Sharding rows = forward.onlyCuts(batchAxes);
   Sharding &read = state.reads[0];
-  AxisSet cut = forward.getCutAxes();
+  AxisSet cut = forward.getCutAxes() & getAxesOf(copy);
+  rows = rows.onlyCuts(cut);
   if (rows.getCutAxes() && !canHave(copy.getX(), rows))
     cut &= ~batchAxes;
   read.dims = forward.onlyCuts(cut).dims;
@@ -146,7 +151,9 @@ LogicalResult ShardingPropagation::propagate(IterationSpaceOpInterface op) {
   state.loops.resize(state.space.loops.size());
   for (Value operand : op->getOperands()) {
     state.reads.push_back(of(operand));
+    state.reads.back().dims = of(operand).onlyCuts(getAxesOf(op)).dims;
     state.reads.back().maxima = 0; // read complete, at once
+    state.reads.back().sums &= getAxesOf(op);
     // A copy sends a sum over the batch as it is.
     if (isa<CopyOp>(*op))
       continue;
@@ -164,8 +171,13 @@ LogicalResult ShardingPropagation::propagate(IterationSpaceOpInterface op) {
     setResults(state);
     return success();
   }
+  if (isa<ProposedOp>(*op)) { // other memory of the state
+    state.loops.assign(state.reads[0].dims.begin(), state.reads[0].dims.end());
+    setResults(state);
+    return success();
+  }
   for (unsigned axis = 0; axis < axes.size(); ++axis)
-    if (failed(chooseLoop(state, axis)))
+    if (contains(getAxesOf(op), axis) && failed(chooseLoop(state, axis)))
       return failure();
   if (failed(readAlongLoops(state)) || failed(admitBatchSums(state)))
     return failure();
@@ -193,13 +205,16 @@ LogicalResult ShardingPropagation::checkGradient(AddGradOp add) {
   return success();
 }
 
-/// Returns the name of an output that a value is, or null.
-static StringAttr findOutput(Value value) {
+/// Returns the name of an output or of a proposal, as the attribute says, that
+/// a value is; null if it is none.
+static StringAttr findResult(Value value, StringRef attribute) {
+  if (attribute == kProposalAttr && !value.hasOneUse())
+    return nullptr; // the return reads it so
   for (OpOperand &use : value.getUses())
     if (auto ret = dyn_cast<func::ReturnOp>(use.getOwner()))
       if (auto name = ret->getParentOfType<func::FuncOp>()
                           .getResultAttrOfType<StringAttr>(
-                              use.getOperandNumber(), kOutputAttr))
+                              use.getOperandNumber(), attribute))
         return name;
   return nullptr;
 }
@@ -219,6 +234,40 @@ FailureOr<Sharding> ShardingPropagation::readOutput(Value value,
          failure();
 }
 
+/// A proposal is complete over all axes, and cut as its state.
+FailureOr<Sharding> ShardingPropagation::readProposal(Value value,
+                                                      StringAttr name) {
+  const Sharding &sharding = of(value);
+  AxisSet split = batchAxes & ~evaluationAxes;
+  bool isPart = (sharding.sums & split) && !fromInputs.contains(value);
+  if (isPart || (sharding.getCutAxes() & split))
+    return emitError(value.getLoc())
+               << "the proposal of state " << name
+               << " needs the whole batch, which is computed in parts: a step "
+                  "commits one value; it compiles with --microbatches 1 and a "
+                  "--mesh without dp, which split nothing",
+           failure();
+  auto known = params.find(name);
+  return known == params.end() ? Sharding(sharding.dims.size()) : known->second;
+}
+
+/// Returns how a value must be read if it becomes an output or a proposal,
+/// whose name `nameOf` returns for the attribute; nothing for another value.
+FailureOr<std::optional<Sharding>> ShardingPropagation::readNamed(
+    Value value, llvm::function_ref<StringAttr(StringRef)> nameOf) {
+  auto read = [](FailureOr<Sharding> sharding) {
+    return failed(sharding) ? FailureOr<std::optional<Sharding>>(failure())
+                            : std::optional(std::move(*sharding));
+  };
+  if (isResize)
+    return std::optional<Sharding>();
+  if (StringAttr name = nameOf(kOutputAttr))
+    return read(readOutput(value, name));
+  if (StringAttr name = nameOf(kProposalAttr))
+    return read(readProposal(value, name));
+  return std::optional<Sharding>();
+}
+
 /// The loss and the metrics are sums over the batch.
 LogicalResult ShardingPropagation::checkResults(func::ReturnOp ret) {
   SmallVector<Sharding> reads;
@@ -228,12 +277,14 @@ LogicalResult ShardingPropagation::checkResults(func::ReturnOp ret) {
       reads.push_back(sharding);
       continue;
     }
-    if (auto name =
-            entry.getResultAttrOfType<StringAttr>(number, kOutputAttr)) {
-      FailureOr<Sharding> read = readOutput(loss, name);
-      if (failed(read))
-        return failure();
-      reads.push_back(std::move(*read));
+    FailureOr<std::optional<Sharding>> named =
+        readNamed(loss, [&, i = number](StringRef attribute) {
+          return entry.getResultAttrOfType<StringAttr>(i, attribute);
+        });
+    if (failed(named))
+      return failure();
+    if (*named) {
+      reads.push_back(std::move(**named));
       continue;
     }
     if (sharding.getCutAxes() & batchAxes)
@@ -241,6 +292,8 @@ LogicalResult ShardingPropagation::checkResults(func::ReturnOp ret) {
                          "where a sum over the batch is needed");
     Sharding &read = reads.emplace_back(sharding.dims.size());
     read.sums = batchAxes;
+    if (training.isRead(ret->getOpOperand(number)))
+      read.sums &= ~evaluationAxes;
   }
   table.ops[ret] = {{}, std::move(reads)};
   return success();
@@ -292,12 +345,14 @@ LogicalResult ShardingPropagation::propagate(Block &block) {
       // gradient is cut as its value: the stage that makes it reshards it.
       for (auto [i, value] : llvm::enumerate(op.getOperands())) {
         Value result = op.getParentOp()->getResult(i);
-        StringAttr output = isResize ? StringAttr() : findOutput(result);
-        if (output) {
-          FailureOr<Sharding> rows = readOutput(value, output);
-          if (failed(rows))
-            return failure();
-          table.ops[&op].reads.push_back(std::move(*rows));
+        FailureOr<std::optional<Sharding>> named =
+            readNamed(value, [&](StringRef attribute) {
+              return findResult(result, attribute);
+            });
+        if (failed(named))
+          return failure();
+        if (*named) {
+          table.ops[&op].reads.push_back(std::move(**named));
           continue;
         }
         Sharding read = of(value);
@@ -372,6 +427,9 @@ LogicalResult ShardingPropagation::run() {
     return failure();
   if (axes.empty())
     return success();
+  for (unsigned axis = 0; !isResize && axis < axes.size(); ++axis)
+    if (axes[axis].isLocal)
+      evaluationAxes |= onlyAxis(axis);
   for (int i = 0; i < kMostSweeps; ++i) {
     changed = false;
     if (failed(sweepUntilYielded()))

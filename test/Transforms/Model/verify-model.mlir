@@ -406,3 +406,44 @@ func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> (tensor<f32>, tensor<4xf3
   %1 = pp.tanh %x : tensor<4xf32>
   return %0, %1 : tensor<f32>, tensor<4xf32>
 }
+
+// -----
+
+// A state has no gradient.
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+  // expected-error @below {{is a state, which no gradient reaches, and has 'frozen'; leave that out}}
+  %s = pp.param "s" {init = #pp.init<zeros>, state, frozen} : tensor<4xf32>
+  pp.propose %s, %x : tensor<4xf32>
+  %1 = pp.reduce sum %x [0] : tensor<4xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+  // expected-error @below {{is a state, which no gradient reaches, and has 'lr_scale'; leave that out}}
+  %s = pp.param "s" {init = #pp.init<zeros>, state, lr_scale = 2.0} : tensor<4xf32>
+  pp.propose %s, %x : tensor<4xf32>
+  %1 = pp.reduce sum %x [0] : tensor<4xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
+  // expected-error @below {{'pp.per_microbatch' op is not compiled yet}}
+  %0 = pp.per_microbatch -> tensor<f32> {
+    %1 = pp.reduce sum %x [0, 1] : tensor<4x8xf32>
+    pp.yield %1 : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
+  // expected-error @below {{'pp.enter_microbatch' op is not compiled yet}}
+  %0 = pp.enter_microbatch %x {dim = 0 : i64, microbatches = 2 : i64} : tensor<4x8xf32> to tensor<2x8xf32>
+  %1 = pp.reduce sum %0 [0, 1] : tensor<2x8xf32>
+  return %1 : tensor<f32>
+}

@@ -37,3 +37,24 @@ func.func @too_small(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
   %l = pp.reduce sum %x [0, 1] : tensor<8x4xf32>
   return %l : tensor<f32>
 }
+
+// -----
+
+!x = tensor<8x4xf32>
+!w = tensor<4xf32>
+
+func.func @state_on_two_places(%x: !x {pp.input = "x"}) -> (tensor<f32>, !w {pp.proposal = "s"}) {
+  // expected-error @below {{state 's' is proposed on place 1 and read on place 0; mark what reads and what proposes it with one pp.on}}
+  %s = pp.param "s" {init = #pp.init<zeros>, state} : !w
+  %0 = pp.on 0 -> !x {
+    %c = pp.sub %x, %s : !x, !w
+    %t = pp.tanh %c : !x
+    pp.yield %t : !x
+  }
+  %1, %2 = pp.on 1 -> tensor<f32>, !w {
+    %m = pp.reduce mean %0 [0] : !x
+    %l = pp.reduce sum %0 [0, 1] : !x
+    pp.yield %l, %m : tensor<f32>, !w
+  }
+  return %1, %2 : tensor<f32>, !w
+}

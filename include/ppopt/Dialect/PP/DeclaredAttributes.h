@@ -28,6 +28,9 @@ inline constexpr llvm::StringLiteral kMetricAttr = "pp.metric";
 inline constexpr llvm::StringLiteral kMetricCountAttr = "pp.metric_count";
 /// The name of a result of an entry that has the batch's rows.
 inline constexpr llvm::StringLiteral kOutputAttr = "pp.output";
+/// The name of a result of an entry that is what training proposes for a state:
+/// compiled from pp.propose.
+inline constexpr llvm::StringLiteral kProposalAttr = "pp.proposal";
 /// How the author of a model wants an input to be cut.
 inline constexpr llvm::StringLiteral kShardAttr = "pp.shard";
 /// More names of a parameter in files.

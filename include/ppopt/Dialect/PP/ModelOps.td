@@ -19,7 +19,8 @@ def PP_ParamOp : PP_Op<"param", [PP_Space, MemoryEffects<[MemWrite]>]> {
   let opDocGroup = PP_ModelOps;
   let summary = "a parameter";
   let description = [{
-    In the entry function only; names are unique. `frozen`: never updated. `no_decay`: weight decay leaves it alone.
+    In the entry function only; names are unique. `frozen`: never updated. `state`: no gradient reaches it; a step changes it by a pp.propose, as
+    running statistics. `no_decay`: weight decay leaves it alone.
     `lr_scale` and `decay_scale` are factors, at least 0, of the learning rate and of the weight decay; without them 1. A parameter that no op
     uses stays in the program. `--init` and `--export` store it by this name and shape, row by row, unless a map says otherwise (docs/maps.md).
     `pp.aliases = ["lm_head.weight"]` has more names that it has in files: `--export` writes a copy under each, `--init` takes any of them.
@@ -39,9 +40,10 @@ def PP_ParamOp : PP_Op<"param", [PP_Space, MemoryEffects<[MemWrite]>]> {
     %e = pp.param "e" {init = #pp.init<zeros>, lr_scale = 0.1} : tensor<4xf32>
     %c = pp.param "c" {init = #pp.init<zeros>, shard = #pp.sharding<[{}, {tp} ]>} : tensor<4x8xf32>
     %k = pp.param "k" {init = #pp.init<kaiming_uniform, 1.0, 4>} : tensor<4x8xf32>
+    %m = pp.param "m" {init = #pp.init<zeros>, state} : tensor<4xf32>
     ```
   }];
-  let arguments = (ins StrAttr:$param_name, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay,
+  let arguments = (ins StrAttr:$param_name, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$state, UnitAttr:$no_decay,
                        OptionalAttr<PP_RealAttr>:$lr_scale, OptionalAttr<PP_RealAttr>:$decay_scale,
                        OptionalAttr<PP_I64Attr>:$place, OptionalAttr<PP_ShardingAttr>:$shard);
   let results = (outs PP_FloatTensor:$result);

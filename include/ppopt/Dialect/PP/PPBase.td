@@ -151,7 +151,8 @@ def PP_RoleKind : PP_Enum<"RoleKind", "what a task's argument or result is", [
   I32EnumAttrCase<"Output", 12, "output">,     // a result of the model with the rows of the batch, by name; in a generating program the scores of the next token
   I32EnumAttrCase<"Check", 13, "check">,       // the largest id that was out of range, or 0: tied; unique in the module
   I32EnumAttrCase<"Metric", 14, "metric">,     // in an evaluation, the accumulator of a metric, by name: tied
-  I32EnumAttrCase<"MetricCount", 15, "metric_count">]>; // the accumulator of what a metric is divided by: tied
+  I32EnumAttrCase<"MetricCount", 15, "metric_count">, // the accumulator of what a metric is divided by: tied
+  I32EnumAttrCase<"Proposal", 16, "proposal">]>; // what the microbatches of a step make of a state, by name: tied in the task that proposes
 
 def PP_RoleAttr : PP_Attr<"Role", "role"> {
   let summary = "what a task's argument or result is, and its name";
@@ -195,6 +196,7 @@ def PP_BufferKind : PP_Enum<"BufferKind", "what a buffer of a rank's arena holds
   I32EnumAttrCase<"Output", 14, "output">,       // a rank's rows of a result, by name
   I32EnumAttrCase<"Metric", 20, "metric">,       // by name
   I32EnumAttrCase<"MetricCount", 21, "metric_count">, // what it is divided by, by name
+  I32EnumAttrCase<"Proposal", 22, "proposal">,   // what the microbatches of a step make of a state, by the state's name
   I32EnumAttrCase<"Scratch", 15, "scratch">,     // the receive buffer of a sum of another buffer
   // Of asynchronous training:
   I32EnumAttrCase<"Master", 16, "master">,       // the chunk of a bucket's parameters that the rank owns, by the bucket's name

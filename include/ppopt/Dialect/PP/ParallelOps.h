@@ -7,6 +7,7 @@
 
 namespace mlir::pp {
 class KernelOp;
+class PerMicrobatchOp;
 class RepeatOp;
 class ScheduleOp;
 } // namespace mlir::pp

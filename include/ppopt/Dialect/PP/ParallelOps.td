@@ -94,11 +94,11 @@ def PP_CopyOp : PP_ModelOp<"copy", [PP_LinearSpace, SameOperandsAndResultType]> 
   let hasVerifier = 1;
 }
 
-def PP_YieldOp : PP_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["PlaceOp", "OnOp", "RepeatOp", "ScheduleOp"]>]> {
+def PP_YieldOp : PP_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["PlaceOp", "OnOp", "PerMicrobatchOp", "RepeatOp", "ScheduleOp"]>]> {
   let summary = "ends a region; its values are visible outside";
   let opDocGroup = PP_ModelOps;
   let description = [{
-    Ends the region of `pp.on`, of `pp.repeat` and of `pp.place`. That of a `pp.schedule` leaves its tokens in flight: the next schedule of the place takes them.
+    Ends the region of `pp.on`, of `pp.per_microbatch`, of `pp.repeat` and of `pp.place`. That of a `pp.schedule` leaves its tokens in flight: the next schedule of the place takes them.
 
     Example:
 
@@ -157,7 +157,9 @@ def PP_TaskKind : PP_Enum<"TaskKind", "what a task does", [
   I32EnumAttrCase<"Loss", 8, "loss">,           // evaluation's part of a forward whose training's is in the backward
   I32EnumAttrCase<"Decide", 9, "decide">,       // whether and how the updates of a place change anything
   I32EnumAttrCase<"Evaluation", 10, "evaluation">, // a stage's forward in an evaluation of a model that has metrics
-  I32EnumAttrCase<"Average", 11, "average">]>;     // exchanges a bucket's parameters with their averages
+  I32EnumAttrCase<"Average", 11, "average">,       // exchanges a bucket's parameters with their averages
+  I32EnumAttrCase<"Open", 12, "open">,             // begins the proposals of a place's states with the states
+  I32EnumAttrCase<"Commit", 13, "commit">]>;       // makes a place's proposals its states, unless the step holds
 def PP_TaskKindAttr : EnumAttr<PP_Dialect, PP_TaskKind, "task_kind"> {
   let assemblyFormat = "$value";
 }
@@ -165,8 +167,9 @@ def PP_TaskKindAttr : EnumAttr<PP_Dialect, PP_TaskKind, "task_kind"> {
 def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> {
   let summary = "an isolated piece of a step";
   let description = [{
-    `pp.task KIND [stage N] [on P]`: of a stage, or (prologue, collect, norm, decide, update, average: without a stage) of a place; P defaults to 0.
-    Runs once per microbatch (prologue, forward, backward) or once per step (collect, norm, decide, update), or (average) before and after an evaluation. An argument or result without a `pp.role` is a
+    `pp.task KIND [stage N] [on P]`: of a stage, or (prologue, open, collect, norm, decide, update, commit, average: without a stage) of a place; P
+    defaults to 0. Runs once per microbatch (prologue, forward, backward) or once per step (open, collect, norm, decide, update, commit), or (average)
+    before and after an evaluation. An argument or result without a `pp.role` is a
     value, which `pp.step` hands from one task to another. A role says which state it is; the body can refer to nothing else outside. Shapes are those of one microbatch on one rank.
     From phase `kernels` on the arguments are buffers (memrefs), results have become arguments, a tied
     argument and result are one; `temp_bytes` is the size of the task's temporaries, the last `workspace_bytes` of which are

@@ -13,7 +13,8 @@ def PP_PlanOp : PP_Op<"plan", [], /*attributes=*/[]> {
     One per module, from phase `placed` on. `batch` is the global batch. The mesh's axes are major to minor: `dp` and `fsdp` split the rows of the batch,
     `pp` the model into places; any other axis cuts what the model's author annotated with it. `schedule` is a name, or "table" if the user gave a
     `table`. With `evaluates_rows` an evaluation is over all rows of all its batches; otherwise it is the mean of those of whole batches, and `mixes_rows`
-    says which op of the model mixes their rows. With `sync` stale or async, `trainers` is the size of the job's `dp`: each trainer runs the plan, whose `dp` is 1 and whose
+    says which op of the model mixes their rows. With `by_microbatch` the microbatches are the outermost cut of a batch's rows, so that each has the same
+    rows under every mesh. With `sync` stale or async, `trainers` is the size of the job's `dp`: each trainer runs the plan, whose `dp` is 1 and whose
     `batch` is a trainer's part of the global batch. `stage_places`: the model is cut into that many pieces, each on that place; without it every
     place has one. `device_memory` in bytes.
 
@@ -32,7 +33,7 @@ def PP_PlanOp : PP_Op<"plan", [], /*attributes=*/[]> {
     PP_I64Attr:$batch, PP_I64Attr:$microbatches, StrAttr:$schedule,
     PP_TargetAttr:$target, OptionalAttr<PP_TableAttr>:$table, OptionalAttr<DenseI64ArrayAttr>:$stage_places,
     OptionalAttr<PP_I64Attr>:$device_memory, DefaultValuedOptionalAttr<PP_I64Attr, "1">:$trainers,
-    UnitAttr:$evaluates_rows, OptionalAttr<StrAttr>:$mixes_rows);
+    UnitAttr:$evaluates_rows, OptionalAttr<StrAttr>:$mixes_rows, UnitAttr:$by_microbatch);
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -83,7 +84,7 @@ def PP_InputDeclOp : PP_Op<"input_decl"> {
 def PP_ParamDeclOp : PP_Op<"param_decl"> {
   let summary = "a parameter of the model, after the entry is gone";
   let description = [{
-    `learns`: it has a gradient, and a bucket that is not `constant` holds it. `places` hold a copy each, in increasing order; the first is the owner.
+    `learns`: it has a gradient, and a bucket that is not `constant` holds it. `state`: tasks of kind commit change it. `places` hold a copy each, in increasing order; the first is the owner.
 
     Example:
 
@@ -91,7 +92,7 @@ def PP_ParamDeclOp : PP_Op<"param_decl"> {
     pp.param_decl "w" {type = tensor<8x8xf32>, init = #pp.init<ones>, learns}
     ```
   }];
-  let arguments = (ins StrAttr:$param_name, TypeAttr:$type, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay,
+  let arguments = (ins StrAttr:$param_name, TypeAttr:$type, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$state, UnitAttr:$no_decay,
                        OptionalAttr<PP_RealAttr>:$lr_scale, OptionalAttr<PP_RealAttr>:$decay_scale, UnitAttr:$learns,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{0}">:$places);
   let assemblyFormat = "$param_name attr-dict";

@@ -3,9 +3,12 @@
 #ifndef PPOPT_TRANSFORMS_MODEL_ENTRYPARTS_H
 #define PPOPT_TRANSFORMS_MODEL_ENTRYPARTS_H
 
+#include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::pp {
@@ -30,7 +33,8 @@ struct EntryMetric {
   Value value;     ///< inside its stage
 };
 
-/// A result of an entry with the rows of the batch.
+/// A result of an entry by name: one with the rows of the batch, or what
+/// training proposes for a state.
 struct EntryOutput {
   StringRef name;
   unsigned number; ///< of the result
@@ -47,6 +51,8 @@ struct EntryParts {
   Value trainingLoss;
   SmallVector<EntryMetric> metrics;
   SmallVector<EntryOutput> outputs;
+  SmallVector<EntryOutput> proposals;
+  bool hasModes = false; ///< whether the entry has a pp.by_mode
 
   Block *getBlock() { return &entry.getBody().front(); }
   /// Returns the stage that `block` is a region of, or null.
@@ -64,14 +70,38 @@ struct EntryParts {
   StageParts &getStageOfResult(Value value);
   /// Returns the results that an evaluation makes in the stage.
   SmallVector<Value> getResults(StageParts &stage);
-  /// Returns whether an evaluation computes what training does not: it then has
-  /// tasks of its own.
-  bool hasEvaluations() const { return !metrics.empty() || !outputs.empty(); }
+  /// Returns the proposals that the stage makes.
+  SmallVector<EntryOutput> getProposals(StageParts &stage);
+  /// Returns whether an evaluation and training compute different values: an
+  /// evaluation then has tasks of its own.
+  bool hasEvaluations() const {
+    return hasModes || !metrics.empty() || !outputs.empty() ||
+           !proposals.empty();
+  }
 };
 
 /// Returns the number of results that a model's author gave the entry: all but
 /// the loss of training (EntryParts::trainingLoss).
 unsigned countNamedResults(func::FuncOp entry);
+
+/// Makes readers of each pp.by_mode read its value of one mode, and switches
+/// them from one to the other. The ops stay, without readers.
+class ModeSwitch {
+public:
+  explicit ModeSwitch(func::FuncOp entry);
+  void setTraining() { set(/*isEvaluation=*/false); }
+  void setEvaluation() { set(/*isEvaluation=*/true); }
+
+private:
+  void set(bool isEvaluation);
+
+  /// In program order, so that one that reads another is set after it.
+  SmallVector<std::pair<ByModeOp, SmallVector<OpOperand *>>> readers;
+};
+
+/// Returns a copy of an entry in phase train that has what an evaluation
+/// computes alone, in no module. `map` maps to it. The caller erases it.
+func::FuncOp cloneForEvaluation(func::FuncOp entry, IRMapping &map);
 
 /// Splits an entry into its parts. Emits an error if it is not in phase train.
 FailureOr<EntryParts> findParts(func::FuncOp entry);

@@ -79,6 +79,25 @@ def SelectResults : Pass<"pp-select-results", "::mlir::ModuleOp"> {
   let options = [Option<"predicts", "predicts", "bool", "false", "Keep the outputs">];
 }
 
+def ReturnProposals : Pass<"pp-return-proposals", "::mlir::ModuleOp"> {
+  let summary = "Makes what is proposed for states results of the entry";
+  let description = [{
+    From here on the model is a graph of values: `pp.propose` is gone, and `pp.proposed` reads its
+    state directly. Checks that each state has one proposal, and that nothing else depends on
+    `pp.proposed`. With `drop`, for programs that do not train, proposals are dropped, and each
+    `pp.by_mode` is its value of evaluation.
+
+    ```mlir
+    pp.propose %mean, %new : tensor<4xf32>                         // before
+    return %loss : tensor<f32>
+
+    return %loss, %new : tensor<f32>, tensor<4xf32>                // after: the second result
+                                                                   // is {pp.proposal = "mean"}
+    ```
+  }];
+  let options = [Option<"drop", "drop", "bool", "false", "The program does not train">];
+}
+
 def GroupParameters : Pass<"pp-group-parameters", "::mlir::ModuleOp"> {
   let summary = "Freezes parameters, and scales their learning rate and decay, as flags say";
   let description = [{

@@ -5,6 +5,7 @@
 
 #include "ppopt/Analysis/ShardingTable.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Transforms/Sharding/TrainingOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -50,7 +51,8 @@ inline constexpr llvm::StringLiteral kAnnotateAdvice =
 class ShardingPropagation {
 public:
   ShardingPropagation(func::FuncOp entry, const ShardingAxes &axes)
-      : entry(entry), axes(axes), batchAxes(axes.getBatchAxes()), table(axes) {}
+      : entry(entry), axes(axes), batchAxes(axes.getBatchAxes()),
+        training(entry), table(axes) {}
 
   /// The batch gets another size and is not split: the only axis is the row
   /// number. Sums over the batch are complete and rows may mix.
@@ -91,7 +93,13 @@ private:
   LogicalResult checkGradient(AddGradOp add);
   LogicalResult checkResults(func::ReturnOp ret);
   FailureOr<Sharding> readOutput(Value value, StringAttr name);
+  FailureOr<Sharding> readProposal(Value value, StringAttr name);
+  FailureOr<std::optional<Sharding>>
+  readNamed(Value value, llvm::function_ref<StringAttr(StringRef)> nameOf);
   LogicalResult propagate(IterationSpaceOpInterface op);
+  AxisSet getAxesOf(Operation *op) const {
+    return training.contains(op) ? ~evaluationAxes : ~AxisSet(0);
+  }
   void readLikeForward(OpState &state, CopyOp copy);
   LogicalResult chooseLoop(OpState &state, unsigned axis);
   bool canCut(const OpState &state, unsigned axis, LoopCut cut) const;
@@ -140,6 +148,9 @@ private:
   AxisSet batchAxes;
   AxisSet met = 0; ///< the batch axes over which rows meet
   bool isRefused = false;
+  TrainingOps training;
+  /// The axis of single rows, which does not cut what training alone computes.
+  AxisSet evaluationAxes = 0;
   ShardingTable table;
   /// Values that follow from model inputs and constants alone.
   DenseSet<Value> fromInputs;

@@ -37,6 +37,7 @@ ALLOWED = {
         "MakeGenerator": MAKES,
         "OptimizerStep": MAKES,
         "SelectResults": MAKES,
+        "StateTasks": MAKES,
         "UnrollRepeats": MAKES,
         "TaskBuilder": MAKES,
         "StageTasks": MAKES,
@@ -46,8 +47,8 @@ ALLOWED = {
                 "Prologues": "what a message says of it"},
     "CheckIdsOp": {"TaskBuilder": MAKES},
     "AbsOp": {"OptimizerStep": MAKES},
-    "CompareOp": {"OptimizerStep": MAKES, "TaskBuilder": MAKES},
-    "SelectOp": {"OptimizerStep": MAKES, "TaskBuilder": MAKES},
+    "CompareOp": {"OptimizerStep": MAKES, "StateTasks": MAKES, "TaskBuilder": MAKES},
+    "SelectOp": {"OptimizerStep": MAKES, "StateTasks": MAKES, "TaskBuilder": MAKES},
     "AddOp": {"Autodiff": MAKES, "BlockRows": MAKES, "OptimizerStep": MAKES,
               "ReductionForms": "terms are accumulated one by one", "CombinePads": PARTS},
     "MulOp": {"InsertReshards": MAKES, "StageTasks": MAKES, "OptimizerStep": MAKES},
@@ -75,8 +76,16 @@ ALLOWED = {
     "PadOp": {"CombinePads": PARTS},
     "ConcatOp": {"BlockRows": MAKES, "MakeGenerator": MAKES, "Codegen": "its operands are computed in their place in its buffer"},
     "BroadcastOp": {"KernelOutliner": "left out of names", "LinesAlongDim": "repeats one id for a row"},
+    # Neither computes: one changes a state, one reads other memory of it.
+    "ProposeOp": {"ReturnProposals": "makes it a result of the entry", "VerifyModel": "has no iteration space"},
+    "ProposedOp": {"ReturnProposals": "only proposals may depend on it", "ShardingPropagation": "is cut as the state", "TaskValues": "is an argument of tasks"},
+    **{op: {"VerifyModel": "is refused here"} for op in ("PerMicrobatchOp", "EnterMicrobatchOp", "LeaveMicrobatchOp")},
+    # A choice of programs and tasks, which does not reach these.
+    "ByModeOp": {"EntryParts": "consumes it", "ReturnProposals": "consumes it where nothing is trained",
+                 "ShardingPropagation": "training and evaluation share sums of inputs"},
     # A mark, which computes nothing and does not reach tasks.
     "CheckpointOp": {"Cost": FREE, "InlineCalls": MAKES, "InsertPlan": "folds it where the plan takes no notice of it",
+                     "ReturnProposals": "looks through it",
                      "PlaceByCost": "what is kept", "SplitTasks": "consumes it", "ReadThroughViews": "reads through it",
                      "ModelHash": "a plan's mark, not the model's meaning"},
 }
@@ -84,7 +93,7 @@ ALLOWED = {
 
 def model_ops(root):
     ops = []
-    for name in ("ModelOps.td", "CompositeOps.td", "AttentionOps.td", "IndexOps.td"):
+    for name in ("ModelOps.td", "CompositeOps.td", "AttentionOps.td", "IndexOps.td", "BatchOps.td"):
         with open(os.path.join(root, "include/ppopt/Dialect/PP", name)) as file:
             ops += re.findall(r"^def PP_(\w+Op)\b", file.read(), re.MULTILINE)
     return ops

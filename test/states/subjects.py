@@ -1,0 +1,127 @@
+"""Models with states, their parameters and rows: a network that normalizes by the statistics of its batch, written out, and one that centres its inputs
+by an average of those before."""
+import numpy as np
+
+BATCH, STEPS, EVALUATED = 8, 10, 21  # EVALUATED: no multiple of the batch
+WIDTHS = {"x": 6, "h": 5, "y": 3}
+LR, MOMENTUM, EPS, KEPT = 0.25, 0.1, 1e-5, 0.75
+
+
+def tensors(text):
+    """Writes T(8x6) as tensor<8x6xf64>, and T() as tensor<f64>."""
+    return text.replace("T()", "tensor<f64>").replace("T(", "tensor<").replace(")T", "xf64>")
+
+
+NORM = """func.func @norm(%x: T(8x6)T {pp.input = "x"}, %y: T(8x3)T {pp.input = "y"}) -> T() {
+  %w = pp.param "w" {init = #pp.init<zeros>} : T(6x5)T
+  %scale = pp.param "norm.weight" {init = #pp.init<ones>} : T(5)T
+  %bias = pp.param "norm.bias" {init = #pp.init<zeros>} : T(5)T
+  %v = pp.param "v" {init = #pp.init<zeros>} : T(5x3)T
+  %running_mean = pp.param "norm.running_mean" {init = #pp.init<zeros>, state} : T(5)T
+  %running_var = pp.param "norm.running_var" {init = #pp.init<ones>, state} : T(5)T
+  %h = ON0 T(8x5)T {
+    %m = pp.matmul %x, %w : T(8x6)T, T(6x5)T
+    pp.yield %m : T(8x5)T
+  }
+  %a = func.call @norm_layer(%h, %scale, %bias, %running_mean, %running_var) : (T(8x5)T, T(5)T, T(5)T, T(5)T, T(5)T) -> T(8x5)T
+  %loss = ON1 T() {
+    %t = pp.tanh %a : T(8x5)T
+    %o = pp.matmul %t, %v : T(8x5)T, T(5x3)T
+    %l = pp.mse %o, %y : T(8x3)T, T(8x3)T
+    pp.yield %l : T()
+  }
+  return %loss : T()
+}
+
+func.func @norm_layer(%x: T(8x5)T, %scale: T(5)T, %bias: T(5)T, %running_mean: T(5)T, %running_var: T(5)T) -> T(8x5)T {
+  %batch_mean = pp.reduce mean %x [0] : T(8x5)T
+  %from_mean = pp.sub %x, %batch_mean : T(8x5)T, T(5)T
+  %squares = pp.mul %from_mean, %from_mean : T(8x5)T, T(8x5)T
+  %batch_var = pp.reduce mean %squares [0] : T(8x5)T
+  %mean = pp.by_mode %batch_mean, %running_mean : T(5)T
+  %var = pp.by_mode %batch_var, %running_var : T(5)T
+  %eps = pp.constant dense<1.0e-05> : T(5)T
+  %shifted = pp.add %var, %eps : T(5)T, T(5)T
+  %deviation = pp.sqrt %shifted : T(5)T
+  %centred = pp.sub %x, %mean : T(8x5)T, T(5)T
+  %normed = pp.div %centred, %deviation : T(8x5)T, T(5)T
+  %scaled = pp.mul %normed, %scale : T(8x5)T, T(5)T
+  %result = pp.add %scaled, %bias : T(8x5)T, T(5)T
+  %kept = pp.constant dense<0.9> : T(5)T
+  %taken = pp.constant dense<0.1> : T(5)T
+  %unbiased = pp.constant dense<1.1428571428571428> : T(5)T
+  %old_mean = pp.proposed %running_mean : T(5)T
+  %kept_mean = pp.mul %old_mean, %kept : T(5)T, T(5)T
+  %taken_mean = pp.mul %batch_mean, %taken : T(5)T, T(5)T
+  %new_mean = pp.add %kept_mean, %taken_mean : T(5)T, T(5)T
+  pp.propose %running_mean, %new_mean : T(5)T
+  %old_var = pp.proposed %running_var : T(5)T
+  %kept_var = pp.mul %old_var, %kept : T(5)T, T(5)T
+  %of_rows = pp.mul %batch_var, %unbiased : T(5)T, T(5)T
+  %taken_var = pp.mul %of_rows, %taken : T(5)T, T(5)T
+  %new_var = pp.add %kept_var, %taken_var : T(5)T, T(5)T
+  pp.propose %running_var, %new_var : T(5)T
+  return %result : T(8x5)T
+}
+"""
+
+# Each microbatch moves the average towards the mean of the whole batch, which is known before the first forward, and adds one to a count.
+CENTRE = """func.func @centre(%x: T(8x6)T {pp.input = "x"}, %y: T(8x3)T {pp.input = "y"}) -> (T(), T() {pp.metric = "count"}) {
+  %w = pp.param "w" {init = #pp.init<zeros>} : T(6x5)T
+  %v = pp.param "v" {init = #pp.init<zeros>} : T(5x3)T
+  %average = pp.param "average" {init = #pp.init<zeros>, state} : T(6)T
+  %count = pp.param "count" {init = #pp.init<zeros>, state} : T()
+  %h = ON0 T(8x5)T {
+    %c = pp.sub %x, %average : T(8x6)T, T(6)T
+    %m = pp.matmul %c, %w : T(8x6)T, T(6x5)T
+    %mean = pp.reduce mean %x [0] : T(8x6)T
+    %old = pp.proposed %average : T(6)T
+    %from = pp.sub %mean, %old : T(6)T, T(6)T
+    %share = pp.constant dense<0.25> : T(6)T
+    %step = pp.mul %from, %share : T(6)T, T(6)T
+    %new = pp.add %old, %step : T(6)T, T(6)T
+    pp.propose %average, %new : T(6)T
+    pp.yield %m : T(8x5)T
+  }
+  %loss, %counted = ON1 T(), T() {
+    %t = pp.tanh %h : T(8x5)T
+    %o = pp.matmul %t, %v : T(8x5)T, T(5x3)T
+    %l = pp.mse %o, %y : T(8x3)T, T(8x3)T
+    %before = pp.proposed %count : T()
+    %one = pp.constant dense<1.0> : T()
+    %after = pp.add %before, %one : T(), T()
+    pp.propose %count, %after : T()
+    %none = pp.constant dense<0.0> : T()
+    %now = pp.add %count, %none : T(), T()
+    pp.yield %l, %now : T(), T()
+  }
+  return %loss, %counted : T(), T()
+}
+"""
+
+
+class Subject:
+    def __init__(self, text, states):
+        self.text, self.states = text, states
+
+    def model(self, marked=True):
+        return tensors(self.text.replace("ON0", "pp.on 0 ->").replace("ON1", f"pp.on {int(marked)} ->"))
+
+
+SUBJECTS = {"norm": Subject(NORM, ("norm.running_mean", "norm.running_var")), "centre": Subject(CENTRE, ("average", "count"))}
+
+
+def parameters(subject):
+    random = np.random.default_rng(5)
+    values = {"w": random.normal(0, 0.5, (6, 5)), "v": random.normal(0, 0.5, (5, 3))}
+    if subject == "norm":
+        values |= {"norm.weight": random.normal(1, 0.2, 5), "norm.bias": random.normal(0, 0.2, 5), "norm.running_mean": random.normal(0, 0.1, 5),
+                   "norm.running_var": random.uniform(0.5, 1.5, 5)}
+    else:
+        values |= {"average": random.normal(0, 0.1, 6), "count": np.array(3.0)}
+    return values
+
+
+def rows(count=BATCH * STEPS, seed=7):
+    random = np.random.default_rng(seed)
+    return {"x": random.normal(0.5, 1, (count, 6)), "y": random.normal(0, 1, (count, 3))}
