@@ -238,9 +238,10 @@ FailureOr<Sharding> ShardingPropagation::readOutput(Value value,
 FailureOr<Sharding> ShardingPropagation::readProposal(Value value,
                                                       StringAttr name) {
   const Sharding &sharding = of(value);
-  AxisSet split = batchAxes & ~evaluationAxes;
+  AxisSet split = getApart() & ~evaluationAxes;
   bool isPart = (sharding.sums & split) && !fromInputs.contains(value);
-  if (isPart || (sharding.getCutAxes() & split))
+  isRefused |= isPart || (sharding.getCutAxes() & split);
+  if (isRefused)
     return emitError(value.getLoc())
                << "the proposal of state " << name
                << " needs the whole batch, which is computed in parts: a step "
