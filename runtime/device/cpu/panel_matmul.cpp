@@ -152,9 +152,9 @@ void copyRows(const Element *from, int64_t rowStride, int64_t rows,
     CASE(4)
     CASE(6)
     CASE(8)
-    CASE(14)
+    CASE(24)
     CASE(16)
-    CASE(32)
+    CASE(48)
 #undef CASE
   }
 }
@@ -355,8 +355,9 @@ private:
   /// Enough for every thread to have several, unless they would be too narrow.
   void chooseItems() {
     rowGroups = ceilDiv(tileRows(), mostItemRows / kernel.rows);
-    int64_t wanted = ceilDiv(threads * chunksOfShare,
-                             rowGroups * std::min(blockBatches, batches()));
+    int64_t wanted = threads == 1 ? 1
+                                  : ceilDiv(threads * chunksOfShare,
+                                            rowGroups * blockBatches);
     int64_t most =
         std::max<int64_t>(1, blockStrips * kernel.columns / fewestItemColumns);
     stripGroups = std::clamp<int64_t>(wanted, 1, most);

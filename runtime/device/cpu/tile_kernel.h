@@ -34,10 +34,9 @@ template <typename Element> struct TileKernel {
   void (*multiply)(const StripMatmul<Element> &strip);
 };
 
-/// All tiles' rows and columns are at most these; columns divide theirs.
-constexpr int64_t mostTileRows = 14;
+/// Of all machines; other tiles' columns divide it.
 template <typename Element>
-constexpr int64_t mostTileColumns = 128 / int64_t(sizeof(Element));
+constexpr int64_t mostTileColumns = 192 / int64_t(sizeof(Element));
 
 /// Returns the kernel for this machine. ONEDNN_MAX_CPU_ISA limits the
 /// instructions of ours, too.
