@@ -13,7 +13,6 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/ppoptConfigVersion.
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/ppoptConfig.cmake
               ${PROJECT_BINARY_DIR}/cmake/ppoptConfigVersion.cmake
-              ${PROJECT_SOURCE_DIR}/cmake/FindLibxsmm.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindOneDNN.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindPCRE2.cmake
         DESTINATION lib/cmake/ppopt)

@@ -156,7 +156,7 @@ def pipeline(options, directory, table):
 
 def bf16(options, directory, table):
     lines = [("small", SMALL), ("124M", GPT2_124M)]
-    if not has_fast_bf16():
+    if not has_fast_bf16(options):
         for name, _ in lines:
             table.add(f"{name}, bf16, 2 threads: step, against autocast", 1.0, note="this CPU has neither AMX nor AVX512-BF16")
         return

@@ -13,13 +13,15 @@ def cpu_info(key):
         return next((line.partition(":")[2].strip() for line in file if line.split(":")[0].strip() == key), "")
 
 
-def has_fast_bf16():
-    return bool({"amx_bf16", "avx512_bf16"} & set(cpu_info("flags").split()))
+def has_fast_bf16(options):
+    return not options.isa and bool({"amx_bf16", "avx512_bf16"} & set(cpu_info("flags").split()))
 
 
-def describe():
+def describe(options):
     """The line that belongs to figures."""
     units = [name for name in ("avx512f", "avx512_bf16", "amx_bf16") if name in cpu_info("flags").split()]
+    if options.isa:
+        units = [f"all sides limited to {options.isa}"]
     commit = subprocess.run(["git", "-C", str(HERE), "describe", "--always", "--dirty"], capture_output=True, text=True)
     return (f"{datetime.date.today()}, {cpu_info('model name')} ({', '.join(units) or 'no AVX-512'}), {len(cores())} cores, at " +
             (commit.stdout.strip() or "a commit not known"))

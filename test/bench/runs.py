@@ -16,6 +16,11 @@ SMALL = (6, 384, 6, 256, 256, 8)
 GPT2_124M = (12, 768, 12, 50257, 256, 4)
 
 
+# How each side is limited to instructions: the environment (oneDNN's variable is for our matmuls and PyTorch's), and flags of ours.
+ISAS = {"avx2": ({"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+                  "XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}, ["--cpu", "x86-64-v3"])}
+
+
 class Unavailable(Exception):
     """What is to be measured is refused here; its text says why."""
 
@@ -95,8 +100,8 @@ def write_gpt(options, directory, shape, name="gpt"):
 
 def compile_model(options, model, executable, threads, flags):
     """The seconds that it took. Raises Unavailable."""
-    command = [*priority(options), options.ppopt, "compile", model, "--threads", str(threads), "--optimizer", "adamw", *flags,
-               "-o", executable]
+    command = [*priority(options), options.ppopt, "compile", model, "--threads", str(threads), "--optimizer", "adamw",
+               *(ISAS[options.isa][1] if options.isa else []), *flags, "-o", executable]
     begin = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:

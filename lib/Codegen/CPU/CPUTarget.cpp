@@ -26,7 +26,6 @@ using namespace mlir::pp;
 /// What the runtime's device needs. The OpenMP runtime is GNU's, which oneDNN
 /// uses: a second thread pool would compete for the cores.
 static constexpr pp::LinkLibrary libraries[] = {
-    {"-lxsmmgen", "libxsmm-dev"},
     {"-ldnnl", "libdnnl-dev"},
     {"-l:libgomp.so.1", "libgomp1"},
 };

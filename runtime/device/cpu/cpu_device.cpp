@@ -65,7 +65,8 @@ public:
   void launch(Stream, int, ppopt_kernel_fn code, void *const *arguments,
               int64_t tiles) override {
     parallelFor(threads, tiles, [&](int64_t begin, int64_t end) {
-      runTiles(code, arguments, begin, end);
+      callProgressHook();
+      code(arguments, begin, end);
     });
   }
   void matmul(Stream, int matmul, DevicePointer a, DevicePointer b,
@@ -74,19 +75,7 @@ public:
   }
 
 private:
-  /// Runs a share of the tiles, in pieces if communication asks for it.
-  static void runTiles(ppopt_kernel_fn code, void *const *arguments,
-                       int64_t begin, int64_t end) {
-    constexpr int64_t mostPieces = 16;
-    int64_t pieces = progressHook ? std::min(mostPieces, end - begin) : 1;
-    for (int piece = 0; piece < pieces; ++piece) {
-      if (piece > 0)
-        callProgressHook();
-      Share share = shareOf(end - begin, piece, int(pieces));
-      code(arguments, begin + share.begin, begin + share.end);
-    }
-  }
-  /// Calls `body(begin, end)` for shares of the bytes, on the team.
+  /// Calls `body(begin, end)` for pieces of the bytes, on the team.
   template <typename Body> void forPieces(int64_t bytes, const Body &body) {
     // Below this size, a thread costs more than it saves.
     constexpr int64_t piece = 64 * 1024;

@@ -167,12 +167,11 @@ public:
            void *workspace) const override {
     int64_t batches = matmul.batch[0] * matmul.batch[1];
     std::atomic<dnnl_status_t> failure{dnnl_success};
-    auto body = [&](int member, int size) {
-      Share share = shareOf(batches, member, size);
+    auto run = [&](int member, int64_t begin, int64_t end) {
       char *scratch = scratchBytes == 0 ? nullptr
                                         : static_cast<char *>(workspace) +
                                               member * scratchBytes;
-      for (int64_t i = share.begin; i < share.end; ++i) {
+      for (int64_t i = begin; i < end; ++i) {
         dnnl_status_t status = executions[member].run(
             primitive,
             static_cast<const char *>(a) + offset(matmul.a, i, matmul.type),
@@ -183,13 +182,8 @@ public:
           failure = status;
       }
     };
-    using Body = decltype(body);
-    runTeam(
-        int(executions.size()),
-        [](void *context, int member, int size) {
-          (*static_cast<Body *>(context))(member, size);
-        },
-        &body);
+    TeamSizeScope scope(1); // of each call
+    parallelForMembers(int(executions.size()), batches, /*chunk=*/1, run);
     check(failure);
   }
   size_t workspaceBytes() const override {

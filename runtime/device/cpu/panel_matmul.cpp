@@ -1,56 +1,52 @@
-//===- panel_matmul.cpp - Matmuls with packed panels of B -----------------===//
+//===- panel_matmul.cpp - Matmuls of packed panels ------------------------===//
 //
-// C is split into panels of 64 columns, which are shared among the threads. If
-// there are too few panels, rows are split too. A thread packs a panel of B
-// into its part of the workspace, one block of the depth at a time. The panel
-// stays in the cache while all rows of A are multiplied with it. The summation
-// order of a kernel may depend on the rows and columns that it is generated
-// for. Which kernel computes an element depends on the matmul alone, because
-// parts of rows are whole blocks. So the bits do not depend on the number of
-// threads.
+// B is packed once, by all threads, into strips as wide as a tile of C, one
+// block at a time: while a block is multiplied, the next one is packed. Items
+// of rows and strips are taken by whichever thread is free. An element of C is
+// the sum over parts of the depth, in order, so its bits depend on the matmul
+// alone, not on the number of threads or on who computes it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "device/cpu/panel_matmul.h"
 
 #include "device/cpu/ceil_div.h"
-#include "device/cpu/matmul_kernel.h"
-#include "device/cpu/read_ahead.h"
 #include "device/cpu/target_clones.h"
 #include "device/cpu/team.h"
+#include "device/cpu/tile_kernel.h"
 #include "device/progress_hook.h"
 #include "ppopt/runtime.h"
 
 #include <algorithm>
-#include <climits>
 #include <cstring>
-#include <type_traits>
+#include <string>
 
 namespace ppopt {
 
 namespace {
 
-constexpr int64_t panelColumns = 64, blockRows = 64;
-/// In f32, a block of rows of A of this depth is 128 KiB. A group has at least
-/// this many packed panels, and as many as fit into the bytes: A is read once
-/// per group.
-constexpr int64_t mostDepth = 512, fewestPanels = 3, packedBytes = 768 << 10;
 /// Deeper matmuls sum parts of the depth, each starting at zero. A large term
 /// is then followed by the additions of its own part and one per later part,
 /// not by those of the whole remaining depth. Matmuls that accumulate into C do
 /// the same, because many may follow one another, unless they are so shallow
-/// that the extra pass over C would be noticeable.
-constexpr int64_t deepMatmul = 2 * mostDepth, deepAddition = 128;
+/// that the extra additions would be noticeable.
+constexpr int64_t mostDepth = 512, deepMatmul = 2 * mostDepth,
+                  deepAddition = 128;
 /// With fewer rows, packing B costs more than it saves.
 constexpr int64_t fewestRows = 32;
-
-template <typename Element>
-MatmulKernel<Element> makeKernel(const MatmulKernelShape &shape) {
-  if constexpr (std::is_same_v<Element, double>)
-    return makeMatmulKernelF64(shape);
-  else
-    return makeMatmulKernelF32(shape);
-}
+/// Of a packed block of B.
+constexpr int64_t mostBlockBytes = 3 << 20;
+/// Of an item: with the depth of a part, rows of f32 are 128 KiB, which leaves
+/// most of a second-level cache to strips. Packing a row of A is made up for by
+/// the fewest columns.
+constexpr int64_t mostItemRows = 64, fewestItemColumns = 192;
+/// Of the columns that a thread packs at a time.
+constexpr int64_t packedColumns = 256;
+/// Rows of A that are a multiple of this apart compete for few lines of the
+/// first-level cache.
+constexpr int64_t conflictBytes = 4096;
+/// In bytes, between rows of a copy of A.
+constexpr int64_t rowPadding = 64;
 
 /// Elements that are transposed at a time, in each direction.
 template <typename Element> constexpr int64_t side = 32 / sizeof(Element);
@@ -89,11 +85,12 @@ template <typename Element> using Row [[gnu::vector_size(32)]] = Element;
   }
 }
 
-/// to[p * columns + j] = from[p + j * columnStride].
+/// Packs `depth` x `columns` elements into a strip [depth][width]; those of a
+/// column are contiguous.
 template <typename Element>
 [[gnu::always_inline]] inline void
 transposeColumns(const Element *from, int64_t columnStride, int64_t depth,
-                 int64_t columns, Element *to) {
+                 int64_t columns, Element *to, int64_t width) {
   constexpr int64_t n = side<Element>, line = 64 / sizeof(Element);
   int64_t wholeDepth = depth / n * n, wholeColumns = columns / n * n;
   // Read a cache line of a column to its end before the next column's line,
@@ -110,266 +107,342 @@ transposeColumns(const Element *from, int64_t columnStride, int64_t depth,
           std::memcpy(&rows[i], from + (j + i) * columnStride + p, 32);
         transpose(rows);
         for (int64_t i = 0; i < n; ++i)
-          std::memcpy(to + (p + i) * columns + j, &rows[i], 32);
+          std::memcpy(to + (p + i) * width + j, &rows[i], 32);
       }
     }
   for (int64_t p = 0; p < depth; ++p)
     for (int64_t j = p < wholeDepth ? wholeColumns : 0; j < columns; ++j)
-      to[p * columns + j] = from[p + j * columnStride];
+      to[p * width + j] = from[p + j * columnStride];
 }
 
 PPOPT_CLONES void packColumns(const float *from, int64_t columnStride,
-                              int64_t depth, int64_t columns, float *to) {
-  transposeColumns(from, columnStride, depth, columns, to);
+                              int64_t depth, int64_t columns, float *to,
+                              int64_t width) {
+  transposeColumns(from, columnStride, depth, columns, to, width);
 }
 
 PPOPT_CLONES void packColumns(const double *from, int64_t columnStride,
-                              int64_t depth, int64_t columns, double *to) {
-  transposeColumns(from, columnStride, depth, columns, to);
+                              int64_t depth, int64_t columns, double *to,
+                              int64_t width) {
+  transposeColumns(from, columnStride, depth, columns, to, width);
 }
 
-/// Packs into `to` [depth][columns] elements that are `depthStride` and
-/// `columnStride` apart.
+/// Copies rows into strips; all of them are whole.
+template <typename Element, int64_t width>
+void copyRows(const Element *from, int64_t rowStride, int64_t rows,
+              int64_t strips, Element *to, int64_t stripStride) {
+  // The hardware does not prefetch rows that are so short and far apart.
+  constexpr int64_t rowsAhead = 8;
+  for (int64_t p = 0; p < rows; ++p, from += rowStride, to += width)
+    for (int64_t j = 0; j < strips; ++j) {
+      __builtin_prefetch(from + rowsAhead * rowStride + j * width);
+      std::memcpy(to + j * stripStride, from + j * width,
+                  width * sizeof(Element));
+    }
+}
+
 template <typename Element>
-void pack(const Element *from, int64_t depthStride, int64_t columnStride,
-          int64_t depth, int64_t columns, Element *to) {
-  if (depthStride == 1 && columnStride != 1)
-    return packColumns(from, columnStride, depth, columns, to);
-  for (int64_t p = 0; p < depth; ++p, from += depthStride, to += columns)
-    if (columnStride == 1)
-      std::memcpy(to, from, columns * sizeof(Element));
+void copyRows(const Element *from, int64_t rowStride, int64_t rows,
+              int64_t strips, Element *to, int64_t width, int64_t stripStride) {
+  switch (width) {
+#define CASE(width)                                                            \
+  case width:                                                                  \
+    return copyRows<Element, width>(from, rowStride, rows, strips, to,         \
+                                    stripStride);
+    CASE(4)
+    CASE(6)
+    CASE(8)
+    CASE(24)
+    CASE(16)
+    CASE(48)
+#undef CASE
+  }
+}
+
+/// Packs `depth` x `columns` elements into strips of `width` columns,
+/// [strip][depth][width], the last of which ends with zeros. Strips are
+/// `stripStride` apart.
+template <typename Element>
+void packStrips(const Element *from, int64_t depthStride, int64_t columnStride,
+                int64_t depth, int64_t columns, Element *to, int64_t width,
+                int64_t stripStride) {
+  int64_t whole = columns / width * width;
+  if (whole < columns) {
+    Element *last = to + whole / width * stripStride;
+    std::fill(last, last + depth * width, Element(0));
+  }
+  if (columnStride == 1) {
+    copyRows(from, depthStride, depth, whole / width, to, width, stripStride);
+    from += whole;
+    to += whole / width * stripStride;
+    columns -= whole;
+  }
+  for (int64_t j = 0; j < columns; j += width, to += stripStride) {
+    int64_t count = std::min(width, columns - j);
+    const Element *first = from + j * columnStride;
+    if (depthStride == 1 && columnStride != 1)
+      packColumns(first, columnStride, depth, count, to, width);
     else
-      for (int64_t j = 0; j < columns; ++j)
-        to[j] = from[j * columnStride];
+      for (int64_t p = 0; p < depth; ++p)
+        for (int64_t i = 0; i < count; ++i)
+          to[p * width + i] = first[p * depthStride + i * columnStride];
+  }
 }
 
-/// Adds a block of packed rows to C.
-template <typename Element>
-[[gnu::always_inline]] inline void
-addRows(const Element *__restrict part, Element *__restrict c, int64_t cStride,
-        int64_t rows, int64_t columns) {
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t j = 0; j < columns; ++j)
-      c[row * cStride + j] += part[row * panelColumns + j];
-}
-PPOPT_CLONES void addPart(const float *part, float *c, int64_t cStride,
-                          int64_t rows, int64_t columns) {
-  addRows(part, c, cStride, rows, columns);
-}
-PPOPT_CLONES void addPart(const double *part, double *c, int64_t cStride,
-                          int64_t rows, int64_t columns) {
-  addRows(part, c, cStride, rows, columns);
+/// A range of something that is split into parts of nearly the same size.
+Share partOf(int64_t count, int64_t part, int64_t parts) {
+  return {count * part / parts, count * (part + 1) / parts};
 }
 
 template <typename Element> class PanelMatmul : public MatmulImplementation {
 public:
   PanelMatmul(const MatmulDescriptor &matmul, int threads)
-      : matmul(matmul), threads(threads), panels(ceilDiv(matmul.n, 64)),
+      : matmul(matmul), threads(threads),
         depth(ceilDiv(matmul.k, ceilDiv(matmul.k, mostDepth))),
-        panelsAtATime(choosePanelsAtATime()), rowsOfPart(chooseRowsOfPart()),
-        parts(ceilDiv(matmul.m, rowsOfPart)) {}
-
-  /// Generates the kernels; returns false if libxsmm lacks one of them.
-  bool prepare() {
-    bool isTransposed = matmul.a[3] != 1;
-    int64_t aStride = matmul.a[isTransposed ? 3 : 2];
-    for (int64_t columns : {panelColumns, matmul.n % panelColumns})
-      for (int64_t rows : {blockRows, matmul.m % blockRows})
-        for (int64_t k : {depth, matmul.k % depth})
-          for (bool accumulate : {false, true}) {
-            MatmulKernel<Element> &kernel =
-                kernels[columns != panelColumns][rows != blockRows][k != depth]
-                       [accumulate];
-            bool isApart = accumulate && isSummedApart();
-            if (columns > 0 && rows > 0 && k > 0 && !kernel &&
-                !(kernel = makeKernel<Element>(
-                      {rows, columns, k, aStride, isTransposed,
-                       isApart ? panelColumns : matmul.c[2],
-                       accumulate && !isApart})))
-              return false;
-          }
-    return true;
+        strips(ceilDiv(matmul.n, kernel.columns)) {
+    chooseBlocks();
+    chooseItems();
   }
 
   void run(const void *a, const void *b, void *c,
            void *workspace) const override {
-    struct Call {
-      const PanelMatmul &matmul;
-      const Element *a, *b;
-      Element *c, *workspace;
-    } call{*this, static_cast<const Element *>(a),
-           static_cast<const Element *>(b), static_cast<Element *>(c),
-           static_cast<Element *>(workspace)};
-    runTeam(
-        threads,
-        [](void *context, int member, int size) {
-          const Call &call = *static_cast<Call *>(context);
-          const PanelMatmul &matmul = call.matmul;
-          Share share = shareOf(matmul.items(), member, size);
-          matmul.compute(share, call.a, call.b, call.c,
-                         call.workspace + member * matmul.packedElements());
-        },
-        &call);
+    Operands operands{
+        static_cast<const Element *>(a), static_cast<const Element *>(b),
+        static_cast<Element *>(c), static_cast<Element *>(workspace)};
+    for (int64_t i = -1; i < blocks(); ++i) {
+      // In one job, so that threads wait for each other once per block.
+      Block now = block(i), next = block(i + 1);
+      int64_t packed = packItems(next);
+      parallelForMembers(threads, packed + items(now), /*chunk=*/1,
+                         [&](int member, int64_t item, int64_t) {
+                           if (item < packed)
+                             packItem(operands, next, item);
+                           else
+                             multiplyItem(operands, now, item - packed, member);
+                         });
+    }
   }
 
   size_t workspaceBytes() const override {
-    return packedElements() * sizeof(Element) * threads;
+    return sizeof(Element) * (blockElements() * std::min<int64_t>(blocks(), 2) +
+                              elementsOfA() * threads);
   }
   std::string name() const override {
-    return "libxsmm, panels of " + std::to_string(depth) + "x" +
-           std::to_string(std::min(panelColumns, matmul.n));
+    return "tiles of " + std::to_string(kernel.rows) + "x" +
+           std::to_string(kernel.columns) + ", panels of " +
+           std::to_string(depth);
   }
 
 private:
+  struct Operands {
+    const Element *a, *b;
+    Element *c, *workspace;
+  };
+  /// What is multiplied with a packed part of B: of these batches, strips, and
+  /// parts of the depth.
+  struct Block {
+    int64_t number;
+    Share batches, strips, parts;
+  };
+
   bool isSummedApart() const {
     return matmul.k > deepMatmul ||
            (matmul.accumulate && matmul.k >= deepAddition);
   }
   int64_t batches() const { return matmul.batch[0] * matmul.batch[1]; }
-  int64_t items() const { return batches() * panels * parts; }
-  int64_t packedElements() const {
-    return panelsAtATime * depth * panelColumns;
+  int64_t parts() const { return ceilDiv(matmul.k, depth); }
+  bool isTransposed() const { return matmul.a[3] != 1; }
+  bool isCopied() const {
+    return isTransposed() ||
+           matmul.a[2] * int64_t(sizeof(Element)) % conflictBytes == 0;
   }
 
-  int64_t choosePanelsAtATime() const {
-    int64_t panelBytes = depth * panelColumns * int64_t(sizeof(Element));
-    return std::max(fewestPanels, std::min(panels, packedBytes / panelBytes));
+  //===--- Workspace, the same whatever the tiles of the machine are
+  //--------===//
+
+  int64_t paddedColumns(int64_t columns) const {
+    constexpr int64_t most = mostTileColumns<Element>;
+    return ceilDiv(columns, most) * most;
+  }
+  int64_t blockElements() const {
+    return blockBatches * blockParts * depth *
+           paddedColumns(blockStrips * kernel.columns);
+  }
+  int64_t rowStrideOfCopy() const {
+    return depth + rowPadding / int64_t(sizeof(Element));
+  }
+  int64_t elementsOfA() const {
+    return isCopied() ? mostItemRows * rowStrideOfCopy() : 0;
   }
 
-  /// Returns the rows of a part, in whole blocks: the fewest parts that
-  /// minimize the work of the busiest thread.
-  int64_t chooseRowsOfPart() const {
-    int64_t blocks = ceilDiv(matmul.m, blockRows);
-    auto busiest = [&](int64_t blocksOfPart) {
-      int64_t count = batches() * panels * ceilDiv(blocks, blocksOfPart);
-      return ceilDiv(count, threads) * blocksOfPart;
+  //===--- Blocks of B
+  //------------------------------------------------------===//
+
+  /// As much of B as fits: all of several batches; else all columns of a part
+  /// of the depth, so that a row of A is read once; else some columns.
+  void chooseBlocks() {
+    constexpr int64_t most = mostBlockBytes / sizeof(Element);
+    int64_t ofPart = depth * paddedColumns(matmul.n);
+    blockParts = std::clamp<int64_t>(most / ofPart, 1, parts());
+    blockBatches =
+        blockParts < parts()
+            ? 1
+            : std::clamp<int64_t>(most / (ofPart * parts()), 1, batches());
+    blockStrips = strips;
+    if (ofPart > most)
+      blockStrips =
+          std::max<int64_t>(1, most / (depth * mostTileColumns<Element>)) *
+          mostTileColumns<Element> / kernel.columns;
+  }
+
+  int64_t batchBlocks() const { return ceilDiv(batches(), blockBatches); }
+  int64_t stripBlocks() const { return ceilDiv(strips, blockStrips); }
+  int64_t partBlocks() const { return ceilDiv(parts(), blockParts); }
+  int64_t blocks() const {
+    return batchBlocks() * stripBlocks() * partBlocks();
+  }
+
+  /// Empty if there is no such block.
+  Block block(int64_t number) const {
+    if (number < 0 || number >= blocks())
+      return {};
+    auto range = [](int64_t index, int64_t size, int64_t count) -> Share {
+      return {index * size, std::min((index + 1) * size, count)};
     };
-    int64_t best = blocks;
-    for (int64_t parts = 2; parts <= std::min<int64_t>(threads, blocks);
-         ++parts)
-      if (int64_t each = ceilDiv(blocks, parts); busiest(each) < busiest(best))
-        best = each;
-    return best * blockRows;
+    int64_t part = number % partBlocks(), rest = number / partBlocks();
+    return {number, range(rest / stripBlocks(), blockBatches, batches()),
+            range(rest % stripBlocks(), blockStrips, strips),
+            range(part, blockParts, parts())};
   }
 
-  /// Items are numbered by panel first, then part of rows, then batch.
-  /// Consecutive panels of the same rows share one pass over A.
-  void compute(Share share, const Element *a, const Element *b, Element *c,
-               Element *packed) const {
-    for (int64_t item = share.begin; item < share.end;) {
-      int64_t panel = item % panels, rest = item / panels;
-      int64_t count =
-          std::min({panelsAtATime, share.end - item, panels - panel});
-      int64_t part = rest % parts, batch = rest / parts;
-      int64_t b0 = batch / matmul.batch[1], b1 = batch % matmul.batch[1];
-      int64_t row = part * rowsOfPart, column = panel * panelColumns;
-      // The panels that this thread packs next, if they are of the same rows.
-      int64_t next = std::min(
-          {panelsAtATime, share.end - item - count, panels - panel - count});
-      multiply(
-          a + b0 * matmul.a[0] + b1 * matmul.a[1] + row * matmul.a[2],
-          b + b0 * matmul.b[0] + b1 * matmul.b[1] + column * matmul.b[3],
-          c + b0 * matmul.c[0] + b1 * matmul.c[1] + row * matmul.c[2] + column,
-          std::min(rowsOfPart, matmul.m - row),
-          std::min(count * panelColumns, matmul.n - column),
-          std::min((count + next) * panelColumns, matmul.n - column), packed);
-      item += count;
-    }
+  /// Where a part of a batch begins that is the block's first strip; strips are
+  /// `depth` * kernel.columns apart.
+  Element *packedPart(const Operands &operands, const Block &block,
+                      int64_t batch, int64_t part) const {
+    int64_t index =
+        (batch - block.batches.begin) * blockParts + part - block.parts.begin;
+    return operands.workspace + block.number % 2 * blockElements() +
+           index * depth * paddedColumns(blockStrips * kernel.columns);
   }
 
-  /// Returns what is packed after `columns` at depth p: their next depth, else
-  /// the columns after them up to `columnsWithNext`. Empty if B's rows are
-  /// contiguous: the hardware prefetches those, and more requests would get in
-  /// its way.
-  ReadAhead nextOfB(const Element *b, int64_t p, int64_t columns,
-                    int64_t columnsWithNext, int64_t calls) const {
-    p += depth;
-    if (p >= matmul.k) {
-      b += columns * matmul.b[3];
-      columns = columnsWithNext - columns;
-      p = 0;
-    }
-    if (columns == 0 || matmul.b[2] != 1)
-      return {};
-    return ReadAhead(b + p, matmul.b[3], columns, std::min(depth, matmul.k - p),
-                     calls);
+  int64_t stripsPerPack() const {
+    return std::max<int64_t>(1, packedColumns / kernel.columns);
+  }
+  int64_t packItems(const Block &block) const {
+    return size(block.batches) * size(block.parts) *
+           ceilDiv(size(block.strips), stripsPerPack());
+  }
+  void packItem(const Operands &operands, const Block &block,
+                int64_t item) const {
+    int64_t groups = ceilDiv(size(block.strips), stripsPerPack());
+    int64_t strip = item % groups * stripsPerPack(), rest = item / groups;
+    int64_t part = block.parts.begin + rest % size(block.parts),
+            batch = block.batches.begin + rest / size(block.parts);
+    int64_t count = std::min(stripsPerPack(), size(block.strips) - strip);
+    int64_t column = (block.strips.begin + strip) * kernel.columns;
+    packStrips(operands.b + offset(matmul.b, batch) +
+                   part * depth * matmul.b[2] + column * matmul.b[3],
+               matmul.b[2], matmul.b[3], depthOf(part),
+               std::min(count * kernel.columns, matmul.n - column),
+               packedPart(operands, block, batch, part) +
+                   strip * depth * kernel.columns,
+               kernel.columns, depth * kernel.columns);
   }
 
-  /// Returns the block of A that begins at `row`. Empty if rows are read whole
-  /// and in order: the hardware prefetches those.
-  ReadAhead nextOfA(const Element *a, int64_t row, int64_t allRows, int64_t k,
-                    int64_t calls) const {
-    int64_t rows = std::min(blockRows, allRows - row);
-    if (rows <= 0 || (matmul.a[3] == 1 && k == matmul.k))
-      return {};
-    a += row * matmul.a[2];
-    return matmul.a[3] == 1 ? ReadAhead(a, matmul.a[2], rows, k, calls)
-                            : ReadAhead(a, matmul.a[3], k, rows, calls);
+  //===--- Items
+  //------------------------------------------------------------===//
+
+  /// Enough for every thread to have several, unless they would be too narrow.
+  void chooseItems() {
+    rowGroups = ceilDiv(tileRows(), mostItemRows / kernel.rows);
+    int64_t wanted = threads == 1 ? 1
+                                  : ceilDiv(threads * chunksOfShare,
+                                            rowGroups * blockBatches);
+    int64_t most =
+        std::max<int64_t>(1, blockStrips * kernel.columns / fewestItemColumns);
+    stripGroups = std::clamp<int64_t>(wanted, 1, most);
+  }
+  int64_t tileRows() const { return ceilDiv(matmul.m, kernel.rows); }
+  int64_t items(const Block &block) const {
+    return size(block.batches) * stripGroups * rowGroups;
   }
 
-  /// Computes `allRows` x `allColumns` of C, a group of panels, and prefetches
-  /// what is packed next.
-  void multiply(const Element *a, const Element *b, Element *c, int64_t allRows,
-                int64_t allColumns, int64_t columnsWithNext,
-                Element *packed) const {
-    for (int64_t p = 0; p < matmul.k; p += depth) {
-      int64_t k = std::min(depth, matmul.k - p);
-      bool accumulate = matmul.accumulate || p > 0;
-      for (int64_t j = 0; j < allColumns; j += panelColumns)
-        pack(b + p * matmul.b[2] + j * matmul.b[3], matmul.b[2], matmul.b[3], k,
-             std::min(panelColumns, allColumns - j), packed + j * k);
-      ReadAhead ahead = nextOfB(b, p, allColumns, columnsWithNext,
-                                ceilDiv(allRows, blockRows) *
-                                    ceilDiv(allColumns, panelColumns));
-      for (int64_t row = 0; row < allRows; row += blockRows) {
-        int64_t rows = std::min(blockRows, allRows - row);
-        int64_t calls = ceilDiv(allColumns, panelColumns);
-        device::callProgressHook();
-        ReadAhead aheadOfA =
-            nextOfA(a + p * matmul.a[3], row + rows, allRows, k, calls);
-        for (int64_t j = 0; j < allColumns; j += panelColumns) {
-          ahead.advance();
-          aheadOfA.advance();
-          MatmulKernel<Element> kernel =
-              kernels[allColumns - j < panelColumns][rows != blockRows]
-                     [k != depth][accumulate];
-          const Element *ofA = a + row * matmul.a[2] + p * matmul.a[3];
-          Element *ofC = c + row * matmul.c[2] + j;
-          if (!accumulate || !isSummedApart()) {
-            kernel(packed + j * k, ofA, ofC);
-            continue;
-          }
-          alignas(64) Element part[blockRows * panelColumns];
-          kernel(packed + j * k, ofA, part);
-          addPart(part, ofC, matmul.c[2], rows,
-                  std::min(panelColumns, allColumns - j));
-        }
+  void multiplyItem(const Operands &operands, const Block &block, int64_t item,
+                    int member) const {
+    Share tiles = partOf(tileRows(), item % rowGroups, rowGroups);
+    item /= rowGroups;
+    Share group = partOf(size(block.strips), item % stripGroups, stripGroups);
+    int64_t batch = block.batches.begin + item / stripGroups;
+    int64_t row = tiles.begin * kernel.rows,
+            rows = std::min(tiles.end * kernel.rows, matmul.m) - row;
+    Element *copy = operands.workspace +
+                    blockElements() * std::min<int64_t>(blocks(), 2) +
+                    member * elementsOfA();
+    for (int64_t part = block.parts.begin; part < block.parts.end; ++part) {
+      device::callProgressHook();
+      StripMatmul<Element> strip;
+      strip.depth = depthOf(part);
+      strip.rows = rows;
+      strip.cStride = matmul.c[2];
+      strip.result = part == 0 && !matmul.accumulate ? TileResult::set
+                     : isSummedApart()               ? TileResult::added
+                                                     : TileResult::continued;
+      setA(strip,
+           operands.a + offset(matmul.a, batch) + row * matmul.a[2] +
+               part * depth * matmul.a[3],
+           copy);
+      const Element *packed = packedPart(operands, block, batch, part);
+      for (int64_t i = group.begin; i < group.end; ++i) {
+        int64_t column = (block.strips.begin + i) * kernel.columns;
+        strip.b = packed + i * depth * kernel.columns;
+        strip.c =
+            operands.c + offset(matmul.c, batch) + row * matmul.c[2] + column;
+        strip.columns = std::min(kernel.columns, matmul.n - column);
+        kernel.multiply(strip);
       }
     }
   }
 
-  MatmulDescriptor matmul;
-  int threads;
-  int64_t panels, depth, panelsAtATime, rowsOfPart, parts;
-  MatmulKernel<Element> kernels[2][2][2][2] = {};
-};
+  /// A as it lies, or copied.
+  void setA(StripMatmul<Element> &strip, const Element *a,
+            Element *copy) const {
+    strip.a = isCopied() ? copy : a;
+    strip.aStride = isTransposed() ? 0
+                    : isCopied()   ? rowStrideOfCopy()
+                                   : matmul.a[2];
+    if (isTransposed())
+      packStrips(a, matmul.a[3], matmul.a[2], strip.depth, strip.rows, copy,
+                 kernel.rows, strip.depth * kernel.rows);
+    else if (isCopied())
+      for (int64_t i = 0; i < strip.rows; ++i)
+        std::memcpy(copy + i * rowStrideOfCopy(), a + i * matmul.a[2],
+                    strip.depth * sizeof(Element));
+  }
 
-/// Returns whether rows or columns are contiguous and the other dimension has a
-/// stride that a kernel supports.
-bool isStrided(const std::array<int64_t, 4> &strides, int64_t rows,
-               int64_t columns) {
-  auto fits = [](int64_t stride, int64_t least) {
-    return stride >= least && stride <= INT_MAX;
-  };
-  return (strides[3] == 1 && fits(strides[2], columns)) ||
-         (strides[2] == 1 && fits(strides[3], rows));
-}
+  static int64_t size(const Share &share) { return share.end - share.begin; }
+  int64_t depthOf(int64_t part) const {
+    return std::min(depth, matmul.k - part * depth);
+  }
+  int64_t offset(const std::array<int64_t, 4> &strides, int64_t batch) const {
+    return batch / matmul.batch[1] * strides[0] +
+           batch % matmul.batch[1] * strides[1];
+  }
+
+  const MatmulDescriptor matmul;
+  const TileKernel<Element> &kernel = tileKernel<Element>();
+  const int threads;
+  const int64_t depth;  ///< of a part
+  const int64_t strips; ///< of C
+  int64_t blockBatches = 1, blockParts = 1, blockStrips = 1;
+  /// Of a block.
+  int64_t rowGroups = 1, stripGroups = 1;
+};
 
 template <typename Element>
 std::unique_ptr<MatmulImplementation> make(const MatmulDescriptor &matmul,
                                            int threads, size_t workspaceBytes) {
   auto made = std::make_unique<PanelMatmul<Element>>(matmul, threads);
-  if (made->workspaceBytes() > workspaceBytes || !made->prepare())
+  if (made->workspaceBytes() > workspaceBytes)
     return nullptr;
   return made;
 }
@@ -379,8 +452,7 @@ std::unique_ptr<MatmulImplementation> make(const MatmulDescriptor &matmul,
 std::unique_ptr<MatmulImplementation>
 makePanelMatmul(const MatmulDescriptor &matmul, int threads,
                 size_t workspaceBytes) {
-  if (matmul.m < fewestRows || matmul.c[2] > INT_MAX ||
-      !isStrided(matmul.a, matmul.m, matmul.k))
+  if (matmul.m < fewestRows)
     return nullptr;
   switch (matmul.type) {
   case MatmulType::f64:

@@ -7,10 +7,9 @@
 
 namespace ppopt {
 
-/// Packs B, 64 columns at a time, and multiplies it with blocks of rows of A in
-/// kernels that libxsmm generates. Returns null if the matmul has no such form
-/// (docs/matmul.md lists the forms), if it has too few rows for packing to pay
-/// off, or if the workspace is too small.
+/// Packs B and multiplies it in tiles of C that registers hold. Returns null if
+/// the matmul has too few rows for packing to pay off, if its elements are
+/// bf16, or if the workspace is too small.
 std::unique_ptr<MatmulImplementation>
 makePanelMatmul(const MatmulDescriptor &matmul, int threads,
                 size_t workspaceBytes);

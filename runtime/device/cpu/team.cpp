@@ -16,22 +16,11 @@
 
 // The ABI of GNU OpenMP's runtime (libgomp.so.1), which gcc -fopenmp targets.
 extern "C" {
-void GOMP_parallel(void (*body)(void *), void *data, unsigned threads,
-                   unsigned flags);
-int omp_get_thread_num(void);
-int omp_get_num_threads(void);
 int omp_get_max_threads(void);
 void omp_set_num_threads(int threads);
 }
 
 namespace ppopt {
-
-namespace {
-struct TeamCall {
-  void (*body)(void *context, int member, int size);
-  void *context;
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // The threads of a program
@@ -158,23 +147,6 @@ int runMain(char **argv, const std::function<int()> &body) {
         error.what());
   }
   return status;
-}
-
-//===----------------------------------------------------------------------===//
-// Teams
-//===----------------------------------------------------------------------===//
-
-void runTeam(int threads, void (*body)(void *context, int member, int size),
-             void *context) {
-  if (threads <= 1)
-    return body(context, 0, 1);
-  TeamCall call{body, context};
-  GOMP_parallel(
-      [](void *data) {
-        const TeamCall &call = *static_cast<TeamCall *>(data);
-        call.body(call.context, omp_get_thread_num(), omp_get_num_threads());
-      },
-      &call, threads, /*flags=*/0);
 }
 
 void setTeamSize(int threads) { omp_set_num_threads(threads); }

@@ -1,15 +1,16 @@
 //===- team.h - The threads of a rank -------------------------------------===//
 //
-// Teams of GNU OpenMP's runtime, called through its ABI rather than by pragmas.
-// oneDNN uses that runtime; clang's -fopenmp would add a second one, whose
-// thread pool competes for the same cores. A pool belongs to the calling
-// thread, so ranks that are threads have one each.
+// Our kernels and matmuls run on a pool of our own (run_team.cpp), whose
+// members take items in turn. oneDNN runs on teams of GNU OpenMP's runtime,
+// whose size is set through its ABI. Both pools belong to the calling thread,
+// so ranks that are threads have one each.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_RUNTIME_DEVICE_CPU_TEAM_H
 #define PPOPT_RUNTIME_DEVICE_CPU_TEAM_H
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -40,11 +41,21 @@ int runMain(char **argv, const std::function<int()> &body);
 /// threadStackBytes.
 bool isLargeStack(std::string_view value);
 
-/// Calls `body(context, member, size)` on every member of a team of `threads`
-/// (the caller is member 0) and returns when all calls have returned. `size` is
-/// what the runtime granted, at most `threads`. Exceptions must not leave
-/// `body`.
-void runTeam(int threads, void (*body)(void *context, int member, int size),
+/// The number of chunks that a member's share is taken in. The member that ends
+/// last does so about one chunk after the first.
+constexpr int64_t chunksOfShare = 16;
+
+/// `member` is less than the size of the team; the caller is member 0.
+using TeamBody = void (*)(void *context, int member, int64_t begin,
+                          int64_t end);
+
+/// Calls `body` for all of [0, count), in chunks of at most `chunk` items, on
+/// up to `threads` members of a team, and returns when all calls have returned.
+/// A member takes chunks of its own share, in order, then of those of others.
+/// So which member takes a chunk depends on timing: what is computed must not
+/// depend on it. Exceptions must not leave `body`, and it must not call this
+/// function.
+void runTeam(int threads, int64_t count, int64_t chunk, TeamBody body,
              void *context);
 
 /// Sets the team size of library calls from this thread.
@@ -80,28 +91,25 @@ inline Share shareOf(int64_t count, int member, int size) {
   return {begin, begin + quotient + (member < rest ? 1 : 0)};
 }
 
-/// Calls `body(begin, end)` for the shares of [0, count). Uses the caller alone
-/// if `threads` or `count` is 1.
+/// Calls `body(member, begin, end)` for chunks of [0, count), on the team.
+template <typename Body>
+void parallelForMembers(int threads, int64_t count, int64_t chunk,
+                        const Body &body) {
+  runTeam(
+      threads, count, chunk,
+      [](void *context, int member, int64_t begin, int64_t end) {
+        (*static_cast<const Body *>(context))(member, begin, end);
+      },
+      const_cast<Body *>(&body));
+}
+
+/// Calls `body(begin, end)` for chunks of [0, count), on the team.
 template <typename Body>
 void parallelFor(int threads, int64_t count, const Body &body) {
-  if (threads <= 1 || count <= 1) {
-    if (count > 0)
-      body(int64_t{0}, count);
-    return;
-  }
-  struct Call {
-    const Body &body;
-    int64_t count;
-  } call{body, count};
-  runTeam(
-      threads,
-      [](void *context, int member, int size) {
-        const Call &call = *static_cast<Call *>(context);
-        Share share = shareOf(call.count, member, size);
-        if (share.begin < share.end)
-          call.body(share.begin, share.end);
-      },
-      &call);
+  int64_t chunk = std::max<int64_t>(1, count / (threads * chunksOfShare));
+  parallelForMembers(
+      threads, count, chunk,
+      [&](int, int64_t begin, int64_t end) { body(begin, end); });
 }
 
 } // namespace ppopt

@@ -1,9 +1,9 @@
 //===- matmul.h - Matmuls: sizes, strides, workspace ----------------------===//
 //
 // What the compiler and the runtime share about matmuls. The static library
-// `ppopt_matmul` implements it and depends only on oneDNN, libxsmm's generator
-// and OpenMP's runtime. So the compiler can query workspaces without linking
-// the rest of the runtime.
+// `ppopt_matmul` implements it and depends only on oneDNN and OpenMP's
+// runtime. So the compiler can query workspaces without linking the rest of the
+// runtime.
 //
 //   C[b0,b1,m,n] (+)= sum over k of A[b0,b1,m,k] * B[b0,b1,k,n]
 //

@@ -332,12 +332,15 @@ TEST(Matmuls, SameBitsAgain) {
 }
 
 TEST(Matmuls, SeveralBlocks) {
-  // Panels are 64 columns, three at a time, blocks of A 64 rows.
+  // Tiles have up to 14 rows and 32 columns, items up to 64 rows, parts of the
+  // depth 512, packed blocks of B 3 MiB.
   for (auto [m, n, k] : {std::array<int64_t, 3>{200, 33, 130},
                          {97, 430, 100},
                          {193, 50, 17},
                          {50, 49, 800},
-                         {70, 65, 4510}, // deep: parts are summed apart
+                         {70, 65, 4510},   // deep: parts are summed apart
+                         {40, 1600, 1100}, // several blocks of B
+                         {33, 3000, 520},
                          {32, 32, 16}})
     for (bool transposeA : {false, true})
       for (bool transposeB : {false, true})
@@ -408,6 +411,30 @@ TEST(Matmuls, PaddedBlocks) {
   }
 }
 
+TEST(Matmuls, RowsAtAnyDistance) {
+  MatmulDescriptor p = dense(50, 70, 60);
+  // Rows 4 KiB apart are copied; strides of both dimensions; one row for all.
+  for (std::array<int64_t, 4> a : {std::array<int64_t, 4>{0, 0, 1024, 1},
+                                   {0, 0, 130, 2},
+                                   {0, 0, 2, 110},
+                                   {0, 0, 0, 1}}) {
+    p.a = a;
+    p.b = {0, 0, 3, 220};
+    expectRightInAllTypes(p);
+  }
+}
+
+TEST(Matmuls, ManyBatches) {
+  // More than a packed block has.
+  MatmulDescriptor p = dense(33, 130, 120);
+  p.batch = {7, 11};
+  p.a = {11 * 33 * 120, 33 * 120, 120, 1};
+  p.b = {11 * 120 * 130, 120 * 130, 1, 120};
+  p.c = {11 * 33 * 130, 33 * 130, 130, 1};
+  for (int threads : {1, 3})
+    expectRight(p, threads);
+}
+
 TEST(Matmuls, OwnLoopsDoNotDependOnThreads) {
   MatmulDescriptor p = dense(130, 200, 300);
   p.type = p.cType = MatmulType::f64;
@@ -419,8 +446,13 @@ TEST(Matmuls, OwnLoopsDoNotDependOnThreads) {
   EXPECT_TRUE(one == three);
 }
 
-/// Shapes in which panels, blocks of rows and of the depth end in the middle,
-/// with few panels for many threads.
+bool isPanels(const std::string &name, int depth) {
+  return name.substr(0, 9) == "tiles of " &&
+         name.find(", panels of " + std::to_string(depth)) != name.npos;
+}
+
+/// Shapes in which tiles, strips and parts of the depth end in the middle, with
+/// few of them for many threads.
 TEST(Matmuls, PanelsDoNotDependOnThreads) {
   for (MatmulType type : {MatmulType::f32, MatmulType::f64})
     for (bool aIsTransposed : {false, true})
@@ -441,7 +473,7 @@ TEST(Matmuls, PanelsDoNotDependOnThreads) {
         auto run = [&](int threads) {
           size_t bytes = matmulWorkspaceBytes(p, threads);
           PreparedMatmul prepared(p, threads, bytes);
-          EXPECT_EQ(prepared.name(), "libxsmm, panels of 300x64");
+          EXPECT_TRUE(isPanels(prepared.name(), 300)) << prepared.name();
           Workspace workspace(bytes);
           Buffer c = start;
           prepared.run(a.data(), b.data(), c.data(), workspace.data());
@@ -456,16 +488,17 @@ TEST(Matmuls, PanelsDoNotDependOnThreads) {
 
 TEST(Matmuls, WhoComputesWhat) {
   MatmulDescriptor p = dense(64, 64, 64);
-  EXPECT_EQ(matmulImplementation(p, 1, SIZE_MAX), "libxsmm, panels of 64x64");
+  EXPECT_TRUE(isPanels(matmulImplementation(p, 1, SIZE_MAX), 64));
   // No room for a panel, or too few rows for packing to pay.
   EXPECT_EQ(matmulImplementation(p, 1, 1).substr(0, 6), "oneDNN");
   EXPECT_EQ(matmulImplementation(dense(8, 64, 64), 1, SIZE_MAX).substr(0, 6),
             "oneDNN");
+  p = dense(8, 64, 64);
   p.a = {0, 0, 128, 2}; // oneDNN has only its reference for this
   EXPECT_EQ(matmulImplementation(p, 1, SIZE_MAX), "own loops");
   p = dense(64, 64, 64);
   p.type = p.cType = MatmulType::f64;
-  EXPECT_EQ(matmulImplementation(p, 1, SIZE_MAX), "libxsmm, panels of 64x64");
+  EXPECT_TRUE(isPanels(matmulImplementation(p, 1, SIZE_MAX), 64));
   // Less room than the library would like: another of its implementations.
   p = dense(96, 2048, 384, true);
   size_t bytes = matmulWorkspaceBytes(p, 1);
