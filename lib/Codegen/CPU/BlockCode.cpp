@@ -138,7 +138,10 @@ Value BlockCode::exp(Value x) {
   // This operand order propagates a NaN.
   Value bounded = maxF(splat(least), x);
   Value log2e = splat(1 / std::log(2.0));
-  Value n = math::RoundEvenOp::create(builder, loc, mulF(bounded, log2e));
+  // Of numbers near 3 * 2^22 the integers are neighbours.
+  Value magic = splat(0x3p22);
+  Value shifted = fma(bounded, log2e, magic);
+  Value n = subF(shifted, magic);
   Value f = fma(bounded, log2e, arith::NegFOp::create(builder, loc, n));
   Value power = splat(1.5345811771431302e-4);
   for (double coefficient :
@@ -146,15 +149,17 @@ Value BlockCode::exp(Value x) {
         2.4022646890593047e-1, 6.931472057374941e-1, 1.0})
     power = fma(power, f, splat(coefficient));
   auto integers = VectorType::get({width}, builder.getI32Type());
-  Value number = arith::FPToSIOp::create(builder, loc, integers, n);
   Value shift = arith::ConstantOp::create(
       builder, loc,
       DenseElementsAttr::get(integers, builder.getI32IntegerAttr(23)));
-  Value exponent = arith::ShLIOp::create(builder, loc, number, shift);
-  Value bits = arith::BitcastOp::create(builder, loc, integers, power);
+  auto bitsOf = [&](Value x) -> Value {
+    return arith::BitcastOp::create(builder, loc, integers, x);
+  };
+  // The other bits of the shifted number leave at the top.
+  Value exponent = arith::ShLIOp::create(builder, loc, bitsOf(shifted), shift);
   Value result = arith::BitcastOp::create(
       builder, loc, vector,
-      arith::AddIOp::create(builder, loc, bits, exponent));
+      arith::AddIOp::create(builder, loc, bitsOf(power), exponent));
   Value isZero = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT,
                                        x, splat(least));
   return arith::SelectOp::create(builder, loc, isZero, splat(0), result);

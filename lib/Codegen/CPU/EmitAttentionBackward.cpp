@@ -1,11 +1,13 @@
 //===- EmitAttentionBackward.cpp - Gradients of attention in blocks -------===//
 //
 // A tile is one head of keys of one row of the batch, with the query heads that
-// read it. With D = rowsum(dO O), for each block of queries and each block of
-// keys
+// read it. With the parts m and log l of lse, dO' = dO / l and
+// D = rowsum(dO' O), for each block of queries and each block of keys
 //
-//   P = exp(scale Q Kᵀ - m - log l),  dS = P (dO Vᵀ - D),
-//   dV += Pᵀ dO,  dK += scale dSᵀ Q,  dQ += scale dS K
+//   P = exp(scale Q Kᵀ - m),  dS = P (dO' Vᵀ - D),
+//   dV += Pᵀ dO',  dK += scale dSᵀ Q,  dQ += scale dS K
+//
+// P is l times the probabilities: so no score is divided by l.
 //
 // Where the scores change after scale Q Kᵀ, dS is the gradient after the
 // changes (dbias); before a soft cap it is dS times the cap's derivative. Pairs
@@ -88,9 +90,12 @@ private:
   bool holdsQueries;
   /// For a block of keys.
   PackedMatrix k, kTransposed, vTransposed, dk, dv;
-  /// For a block of queries, parts of the packed operands; q is scaled.
-  PackedMatrix q, dout, dq, maximum, logSum, delta;
-  PackedMatrix packedQ, packedDout, packedMaximum, packedLogSum, packedDelta;
+  /// For a block of queries, parts of the packed operands; q is scaled, and
+  /// dout divided by l.
+  PackedMatrix q, dout, dq, maximum, delta;
+  PackedMatrix packedQ, packedDout, packedMaximum, packedDelta;
+  /// Of a block of queries: 1 / l.
+  PackedMatrix inverse;
   /// For a pair of blocks.
   PackedMatrix p, ds;
   /// dQ of all queries.
@@ -124,15 +129,15 @@ BackwardEmitter::BackwardEmitter(AttentionCode &code, AttentionGradOp op)
   packedQ = c.allocate(packed, c.queryWidth);
   packedDout = c.allocate(packed, c.valueWidth);
   packedMaximum = c.allocate(1, packed);
-  packedLogSum = c.allocate(1, packed);
   packedDelta = c.allocate(1, packed);
+  inverse = c.allocate(1, block);
 }
 
 /// Returns whether the packed operands of all queries fit into scratch memory.
 bool BackwardEmitter::fitsQueries() {
   int64_t width = c.pad(c.queryWidth), valueWidth = c.pad(c.valueWidth);
   int64_t others = (c.groupSize() * llvm::alignTo(c.queries, block) - block) *
-                   (width + valueWidth + 3) * c.getElementBytes();
+                   (width + valueWidth + 2) * c.getElementBytes();
   return getBytesOfBlocks(block, width, valueWidth, c.getElementBytes()) +
              others <=
          c.getScratchBytes();
@@ -183,7 +188,6 @@ void BackwardEmitter::selectQueries(Value query) {
     return PackedMatrix{c.at(packed, c.index(0), row), packed.stride};
   };
   maximum = select(packedMaximum);
-  logSum = select(packedLogSum);
   delta = select(packedDelta);
 }
 
@@ -193,18 +197,27 @@ void BackwardEmitter::packQueries(Value query) {
   StridedMatrix grads = *c.getMatrix(op.getDout(), query);
   c.pack(*c.getMatrix(op.getQ(), query), q, queryCount, block, c.scale);
   c.pack(grads, dout, queryCount, block);
-  for (const PackedMatrix &numbers : {maximum, logSum, delta})
+  for (const PackedMatrix &numbers : {maximum, inverse, delta})
     c.fill(numbers, 1, c.pad(block), 0);
   c.loop(c.index(0), queryCount, 1, [&](Value row) {
-    for (auto [part, to] : llvm::enumerate(std::array{maximum, logSum}))
+    for (auto [part, to] : llvm::enumerate(std::array{maximum, inverse}))
       c.storeScalar(c.loadPart(op.getLse(), c.add(query, row), part),
                     c.at(to, c.index(0), row));
+  });
+  c.loop(0, block, c.width, [&](Value row) {
+    Value at = c.at(inverse, c.index(0), row);
+    c.storeVector(c.exp(c.subF(c.splat(0), c.loadVector(at))), at);
+  });
+  c.loop(c.index(0), queryCount, 1, [&](Value row) {
+    Value factor = c.loadBroadcast(c.at(inverse, c.index(0), row));
     Value total = c.splat(0);
     for (int64_t at = 0; at < c.valueWidth; at += c.width) {
       Value column = c.index(at);
       int64_t count = std::min(c.width, c.valueWidth - at);
-      total = c.fma(c.loadColumns(out, row, column, count),
-                    c.loadVector(c.at(dout, row, column)), total);
+      Value doutAt = c.at(dout, row, column);
+      Value x = c.mulF(c.loadVector(doutAt), factor);
+      c.storeVector(x, doutAt);
+      total = c.fma(c.loadColumns(out, row, column, count), x, total);
     }
     c.storeScalar(c.sumOf(total), c.at(delta, c.index(0), row));
   });
@@ -251,7 +264,6 @@ void BackwardEmitter::emitScores(const PackedMatrix &a, const PackedMatrix &b,
 void BackwardEmitter::emitScoreGradients(ScoreMode mode) {
   c.loop(c.index(0), roundUp(queryCount), 1, [&](Value row) {
     Value most = c.loadBroadcast(c.at(maximum, c.index(0), row));
-    Value log = c.loadBroadcast(c.at(logSum, c.index(0), row));
     Value sum = c.loadBroadcast(c.at(delta, c.index(0), row));
     ScoreRow ofRow;
     if (mode != ScoreMode::Plain)
@@ -262,7 +274,7 @@ void BackwardEmitter::emitScoreGradients(ScoreMode mode) {
       Value score = c.loadVector(pAt), slope;
       if (mode != ScoreMode::Plain)
         score = change.change(ofRow, column, score, &slope);
-      Value x = c.exp(c.subF(c.subF(score, most), log));
+      Value x = c.exp(c.subF(score, most));
       Value grad = c.mulF(x, c.subF(c.loadVector(dsAt), sum));
       if (mode != ScoreMode::Plain) {
         x = change.hide(ofRow, column, x, 0);

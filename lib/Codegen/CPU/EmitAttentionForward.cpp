@@ -5,8 +5,8 @@
 //   S = scale Q Kᵀ,  m' = max(m, rowmax S),  P = exp(S - m'),
 //   l = l exp(m - m') + rowsum P,  O = O exp(m - m') + P V
 //
-// and after the last block out = O / l, lse = (m, log l); out = 0 and log l =
-// infinity for a row that sees no key. Blocks of keys that no query of a strip
+// and after the last block out = O / l, lse = (m, log l); out = 0 and lse = (0,
+// infinity) for a row that sees no key. Blocks of keys that no query of a strip
 // sees are not computed. In the others only the vectors between the first and
 // the last key that is seen are.
 //
@@ -258,6 +258,8 @@ void ForwardEmitter::emitSums() {
       };
       log = unlessEmpty(std::numeric_limits<double>::infinity(), log);
       inverse = unlessEmpty(0, inverse);
+      Value maximumAt = c.at(maximum, c.index(0), row);
+      c.storeVector(unlessEmpty(0, c.loadVector(maximumAt)), maximumAt);
     }
     c.storeVector(inverse, c.at(sum, row, c.index(0)));
     c.storeVector(log, c.at(sum, c.add(row, 1), c.index(0)));

@@ -29,7 +29,7 @@ def PP_AttentionOp : PP_ModelOp<"attention", !listconcat(PP_AttentionForm, [Attr
        such a shape where it is false; by `segments` [B, T] (T = S) if they differ at t and s (documents that are packed into one row).
 
     `causal`, `window` and `slopes` need T <= S. A query that sees no key has an output and gradients of zero, and
-    infinity as the second part of lse. `dropout = p` applies to the probabilities; `stream` is that of `pp.dropout`.
+    an lse of 0 and infinity. `dropout = p` applies to the probabilities; `stream` is that of `pp.dropout`.
 
     Example:
 
