@@ -167,7 +167,7 @@ def PartialGradientScaled : Pass<"mutate-partial-gradient-scaled", "::mlir::Modu
 
 def StatisticsOfOneRank : Pass<"mutate-statistics-of-one-rank", "::mlir::ModuleOp"> {
   let summary = "Each rank takes its own rows for those of the whole batch";
-  let description = "The first all-reduce of a task is the rank's part times the number of ranks. No verifier can see it; the comparison of losses must.";
+  let description = "The first all-reduce of a forward or backward is the rank's part times the number of ranks. No verifier can see it; the comparison of losses must.";
 }
 
 def RowsNotScattered : Pass<"mutate-rows-not-scattered", "::mlir::ModuleOp"> {

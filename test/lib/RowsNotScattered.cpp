@@ -1,4 +1,5 @@
-//===- RowsNotScattered.cpp - Gathered rows get no gradient of others ------===//
+//===- RowsNotScattered.cpp - Gathered rows get no gradient of others
+//------===//
 
 #include "Mutations.h"
 #include "ppopt/Analysis/TaskCollectives.h"
@@ -20,11 +21,10 @@ namespace {
 struct RowsNotScattered : pp::impl::RowsNotScatteredBase<RowsNotScattered> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto scatter =
-        findFirst<ReduceScatterOp>(module, [&](ReduceScatterOp op) {
-          return op->getParentOfType<TaskOp>() &&
-                 !isOfBucket(describeCollective(op), module);
-        });
+    auto scatter = findFirst<ReduceScatterOp>(module, [&](ReduceScatterOp op) {
+      return op->getParentOfType<TaskOp>() &&
+             !isOfBucket(describeCollective(op), module);
+    });
     if (failed(requireChange(bool(scatter), module,
                              "sum of which ranks have their rows")))
       return signalPassFailure();

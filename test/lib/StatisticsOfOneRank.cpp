@@ -25,7 +25,9 @@ struct StatisticsOfOneRank
     if (failed(plan))
       return signalPassFailure();
     auto sum = findFirst<AllReduceOp>(getOperation(), [](AllReduceOp op) {
-      return bool(op->getParentOfType<TaskOp>());
+      auto task = op->getParentOfType<TaskOp>();
+      return task && (task.getKind() == TaskKind::Forward ||
+                      task.getKind() == TaskKind::Backward);
     });
     if (failed(requireChange(bool(sum), getOperation(), "sum over ranks")))
       return signalPassFailure();

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Holds models whose loss needs all rows of the batch together (Inputs/) against PyTorch on the whole batch, and each plan against one rank: the loss and
-all gradients of the first step, then losses and parameters of further steps. All in f64.
+all gradients of the first step, then losses, evaluations and parameters of further steps, in f64. Further cases: what ranks send, bf16, dropout, what is
+refused, and planted bugs, each of which must be seen.
 
 By hand: check_rows.py --filter 'clip, dp=2'; fixtures are made by make_fixtures.py.
 """
 import functools
 import os
 import pathlib
+import re
+import subprocess
 import sys
 import tempfile
 
@@ -14,12 +17,12 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
-from support import safetensors_io  # noqa: E402
-from support.executable import Once, checked, compile_model, expect_close, run  # noqa: E402
+from support import mutations, safetensors_io  # noqa: E402
+from support.executable import Mismatch, Once, checked, compile_model, environment, expect_close, run  # noqa: E402
 from support.results import Harness, Skip  # noqa: E402
 
 ROWS, STEPS = 16, 3
-TOLERANCE, OF_PARAMETERS = 1e-12, 1e-10
+TOLERANCE, OF_PARAMETERS, OF_BF16 = 1e-12, 1e-10, 2e-2
 
 # Models, and what an axis of the model cuts of each.
 MODELS = {"clip": "image.fc.weight=[{}, {tp}]; image.proj.weight=[{tp}, {}]",
@@ -34,31 +37,49 @@ PLANS = [["dp=2"], ["dp=4"], ["fsdp=2"], ["dp=2,fsdp=2"], ["dp=2", "--zero", "1"
          ["dp=2,tp=2"], ["tp=2,dp=2", "--zero", "1"], ["dp=2,pp=2"], ["fsdp=2,pp=2", "--zero", "3", *SMALL], ["dp=2,tp=2,pp=2"]]
 BY_MPI = ["dp=2", "dp=2,pp=2"]  # all run as threads
 
+# A model and a plan that show a mutation (support/mutations.py).
+MUTATED = [("statistics-of-one-rank", "batch_norm"), ("statistics-of-one-rank", "switch"), ("rows-not-scattered", "clip"),
+           ("rows-not-scattered", "negatives"), ("share-not-divided", "quantile")]
+
+# What of each model is refused over microbatches.
+REFUSED = [("clip", "pp.matmul"), ("batch_norm", "pp.sub"), ("switch", "pp.mul"), ("quantile", "pp.order")]
+
+DROPOUT = ("%2 = pp.gelu %1 : tensor<16x10xTYPE>",
+           "%kept = pp.dropout %1 {p = 0.25 : f64} : tensor<16x10xTYPE>\n    %2 = pp.gelu %kept : tensor<16x10xTYPE>")
+
 
 class Rows:
     def __init__(self, ppopt, scratch):
         self.ppopt, self.scratch, self.once = ppopt, scratch, Once()
         self.fixtures = {name: safetensors_io.read(HERE / "fixtures" / f"{name}.safetensors") for name in MODELS}
         for name in MODELS:
-            text = (HERE / "Inputs" / f"{name}.mlir").read_text().replace("TYPE", "f64")
-            pathlib.Path(self.path(name)).write_text(text)
+            self.write(name)
 
-    def path(self, name):
-        return os.path.join(self.scratch, f"{name}.mlir")
+    def write(self, name, dtype="f64", change=("", ""), called=None):
+        text = (HERE / "Inputs" / f"{name}.mlir").read_text()
+        assert change[0] in text
+        path = os.path.join(self.scratch, f"{called or name}.mlir")
+        pathlib.Path(path).write_text(text.replace(*change).replace("TYPE", dtype))
+        return path
 
     def tensors(self, name, kind):
         return {key[len(kind) + 1:]: value for key, value in self.fixtures[name].items() if key.startswith(kind + ".")}
 
-    def compile(self, name, plan):
+    def compile(self, name, plan, mutation=None, path=None):
         mesh, *flags = plan
         by_tp = ["--shard", MODELS[name]] if "tp" in mesh else []
-        called = os.path.join(self.scratch, "_".join([name, *plan]).replace(" ", "_"))
-        return compile_model(self.ppopt, self.path(name), called, ["--mesh", mesh, *by_tp, *flags, "--optimizer", "adamw", "--threads", "1"])
+        tool, mutated = (mutations.tool_of(self.ppopt), ["--mutate", mutation]) if mutation else (self.ppopt, [])
+        path = path or os.path.join(self.scratch, f"{name}.mlir")
+        called = path[:-5] + "_" + re.sub(r"\W+", "_", " ".join([*plan, mutation or ""]))
+        return compile_model(tool, path, called, ["--mesh", mesh, *by_tp, *flags, "--optimizer", "adamw", "--threads", "1", *mutated])
 
-    def train(self, executable, name, launch="threads"):
-        inputs = {key: np.concatenate([value] * STEPS) for key, value in self.tensors(name, "input").items()}
-        return run(executable, ["--lr", "0.01", "--clip", "0.5", "--seed", "5", "--check-counters", "--poison"], launch, dump_gradients=True, steps=STEPS,
-                   init=self.tensors(name, "init"), inputs=inputs, timeout=100)
+    def train(self, executable, name, launch="threads", dtype=np.float64):
+        inputs = {key: np.concatenate([value] * STEPS).astype(dtype) for key, value in self.tensors(name, "input").items()}
+        evaluated = executable.path + ".evaluated.safetensors"
+        safetensors_io.write(evaluated, {key: 0.5 * np.concatenate([value, -value]).astype(dtype) for key, value in self.tensors(name, "input").items()})
+        flags = ["--lr", "0.01", "--clip", "0.5", "--seed", "5", "--check-counters", "--poison", "--eval-inputs", evaluated, "--eval-every", "1"]
+        return run(executable, flags, launch, dump_gradients=True, steps=STEPS, inputs=inputs, timeout=100,
+                   init={key: value.astype(dtype) for key, value in self.tensors(name, "init").items()})
 
     def one_rank(self, name):
         return self.once(name, lambda: self.train(self.compile(name, ["dp=1"]), name))
@@ -74,9 +95,65 @@ class Rows:
         for launch in ["threads"] + (["mpirun"] if plan[0] in BY_MPI and len(plan) == 1 else []):
             result = self.train(executable, name, launch)
             self.compare_with_torch(result, name)
-            expect_close("gradient", result.gradients, one.gradients, TOLERANCE, 1e-2)
-            expect_close("losses", result.losses, one.losses, TOLERANCE)
-            expect_close("parameters", result.parameters, one.parameters, OF_PARAMETERS)
+            compare(result, one)
+
+    def check_dropout(self, plan):
+        """Of rows that meet: each element is dropped, or not, as on one rank."""
+        path = self.write("simclr", change=DROPOUT, called="dropout")
+        ours, one = (self.train(self.compile("simclr", each, path=path), "simclr") for each in (plan, ["dp=1"]))
+        compare(ours, one)
+        assert abs(one.losses[0] - self.fixtures["simclr"]["loss"]) > 1e-3, "nothing is dropped"
+
+    def check_bytes(self, ranks, flags, width):
+        """Rows of one side are gathered and their gradient is scattered; of the columns' cross entropy, maxima and sums are exchanged. Each once, whatever
+        is computed again, and `ppopt plan` lists them with the lines of the model."""
+        name = "clip"
+        path = self.write(name, "f64" if width == 8 else "f32", called=f"{name}.{width}")
+        executable = self.compile(name, [f"dp={ranks}", *flags], path=path)
+        of_training = [each for each in executable.program["collectives"] if executable.program["tasks"][each["task"]]["name"] != "s0_L"]
+        rows, features = ROWS, ROWS * 4
+        wanted = [("all_gather", features), ("all_reduce", rows), ("all_reduce_max", rows), ("reduce_scatter", features)]
+        assert sorted((each["op"], each["elements"]) for each in of_training) == wanted, of_training
+        sent = sum((2 if op.startswith("all_reduce") else 1) * elements for op, elements in wanted) * width * (ranks - 1) // ranks
+        lines = checked([self.ppopt, "plan", path, "--mesh", f"dp={ranks}", *flags]).stdout
+        assert f"a rank sends {sent:,} bytes" in lines, lines
+        assert len(re.findall(r"(?:all-gather|sum|maximum|reduce-scatter) over dp .* pp\.\w+ at \S+:\d+:\d+$", lines, re.M)) == len(wanted), lines
+
+    def check_bf16(self, flags):
+        path = self.write("batch_norm", "f32", called="bf16" + "_".join(flags))
+        ours, one = (self.train(self.compile("batch_norm", [mesh, "--precision", "bf16", *more], path=path), "batch_norm", dtype=np.float32)
+                     for mesh, more in (("dp=2", flags), ("dp=1", [])))
+        expect_close("losses", ours.losses, one.losses, OF_BF16)
+        expect_close("losses", one.losses[0], self.fixtures["batch_norm"]["loss"], OF_BF16)
+
+    def check_refused(self, name, op):
+        """Over microbatches; the op and its line, and what accepts it."""
+        path = os.path.join(self.scratch, f"{name}.mlir")
+        done = subprocess.run([self.ppopt, "compile", path, "-o", os.devnull, "--mesh", "dp=2", "--microbatches", "2"], capture_output=True, text=True,
+                              env=environment())
+        assert done.returncode == 1, done
+        assert re.search(rf"{name}\.mlir:\d+:\d+: error: '{op}' op can't be split over the batch: .*; it compiles with --microbatches 1: an op that mixes rows "
+                         "has no equal step over microbatches", done.stderr), done.stderr
+
+    def check_seen(self, mutation, name):
+        try:
+            self.compare_with_torch(self.train(self.compile(name, ["dp=2"], mutation), name), name)
+        except Mismatch as seen:
+            print(f"  {mutation}, {name}: {seen}", flush=True)
+            return
+        raise AssertionError(f"the comparison does not see {mutation}")
+
+
+def evaluations_of(result):
+    return [float.fromhex(record["loss_hex"]) for record in result.all_records if record["event"] == "eval"]
+
+
+def compare(result, one):
+    expect_close("gradient", result.gradients, one.gradients, TOLERANCE, 1e-2)
+    expect_close("losses", result.losses, one.losses, TOLERANCE)
+    assert len(evaluations_of(one)) >= STEPS
+    expect_close("evaluations", evaluations_of(result), evaluations_of(one), TOLERANCE)
+    expect_close("parameters", result.parameters, one.parameters, OF_PARAMETERS)
 
 
 def check_fixtures_again(python, scratch):
@@ -95,6 +172,12 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         rows = Rows(harness.ppopt, scratch)
         cases = [(", ".join([name, " ".join(plan)]), functools.partial(rows.check, name, plan)) for name in MODELS for plan in PLANS]
+        cases += [(f"dropout, {' '.join(plan)}", functools.partial(rows.check_dropout, plan)) for plan in (["dp=2"], ["fsdp=2,pp=2", "--zero", "3"])]
+        cases += [(f"bytes, dp={ranks} {' '.join(flags)}", functools.partial(rows.check_bytes, ranks, flags, width))
+                  for ranks, flags, width in ((2, [], 8), (4, ["--recompute", "layer"], 4))]
+        cases += [(f"bf16 {' '.join(flags)}", functools.partial(rows.check_bf16, flags)) for flags in ([], ["--reshard-dtype", "f32"])]
+        cases += [(f"microbatches of {name}", functools.partial(rows.check_refused, name, op)) for name, op in REFUSED]
+        cases += [(f"mutation {mutation} of {name}", functools.partial(rows.check_seen, mutation, name)) for mutation, name in MUTATED]
         cases.append(("fixtures again", lambda: check_fixtures_again(harness.args.pytorch, scratch)))
         harness.cases(cases)
     return harness.finish()

@@ -44,7 +44,7 @@ def switch(x, y, p):
 
 def quantile(x, p):
     s = torch.tanh(x @ p["fc.weight"]) @ p["head.weight"]
-    return (F.relu(s - torch.quantile(s, 11.25 / 15, dim=0)) * s).mean()
+    return (F.relu(s - p["level.weight"] * torch.quantile(s, 11.25 / 15, dim=0)) * s).mean()
 
 
 def negatives(anchor, positive, p):
@@ -53,7 +53,8 @@ def negatives(anchor, positive, p):
     values, ids = scores.topk(2)
     far = (zp[ids] - za[:, None]).square().sum(-1)
     near = (zp - za).square().sum(-1, keepdim=True)
-    return F.softplus(near - far + 1).mean() + 0.1 * values.mean()
+    gap = near - far + 1
+    return torch.logaddexp(gap, torch.zeros_like(gap)).mean() + 0.1 * values.mean()  # softplus is the identity from 20 on
 
 
 #           inputs, parameters
@@ -65,7 +66,7 @@ MODELS = {clip: ({"image": (16, 6), "text": (16, 5)},
                        {"fc1.weight": (6, 10), "fc1.bias": (10,), "bn1.weight": (10,), "bn1.bias": (10,), "fc2.weight": (10, 10), "bn2.weight": (10,),
                         "bn2.bias": (10,), "fc3.weight": (10, 3)}),
           switch: ({"x": (16, 4, 6), "y": (16, 4, 3)}, {"fc.weight": (6, 6), "gate.weight": (6, 3), "head.weight": (6, 3)}),
-          quantile: ({"x": (16, 6)}, {"fc.weight": (6, 8), "head.weight": (8, 2)}),
+          quantile: ({"x": (16, 6)}, {"fc.weight": (6, 8), "head.weight": (8, 2), "level.weight": (2,)}),
           negatives: ({"anchor": (16, 6), "positive": (16, 6)}, {"fc.weight": (6, 4), "proj.weight": (4, 4)})}
 
 

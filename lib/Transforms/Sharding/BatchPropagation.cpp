@@ -47,7 +47,8 @@ bool ShardingPropagation::isComplete(Value value) const {
   const Sharding &sharding = of(value);
   if (sharding.getCutAxes() & batchAxes)
     return false;
-  return !(sharding.sums & batchAxes) || fromInputs.contains(value);
+  return !(sharding.sums & batchAxes) ||
+         (fromInputs.contains(value) && isPrologueSum(value));
 }
 
 /// Returns whether no op that reads the value, or a copy of it, has been
@@ -157,7 +158,8 @@ bool ShardingPropagation::computeCut(Value value, const Sharding &wanted) {
 /// among them, as complete.
 void ShardingPropagation::completeInputSums(OpState &state, bool countsOnly) {
   for (auto [operand, read] : llvm::zip(state.op->getOperands(), state.reads))
-    if ((!countsOnly || findCount(operand)) && fromInputs.contains(operand))
+    if ((!countsOnly || findCount(operand)) && fromInputs.contains(operand) &&
+        isPrologueSum(operand))
       read.sums &= ~batchAxes;
 }
 
@@ -246,6 +248,13 @@ void ShardingPropagation::admitMetSums(OpState &state) {
     resultBytes += getBytes(result);
   auto all =
       llvm::to_vector(llvm::seq<unsigned>(0, state.op->getNumOperands()));
+  // A whole number has no n-th part.
+  bool hasShares =
+      llvm::all_of(state.op->getOperandTypes(),
+                   [](Type type) {
+                     return isa<FloatType>(getElementTypeOrSelf(type));
+                   }) &&
+      state.op.isLinearIn(all);
   for (unsigned axis = 0; axis < axes.size(); ++axis) {
     SmallVector<unsigned> partial = findPartialSums(state.reads, axis);
     if (!contains(met, axis) || partial.empty())
@@ -255,7 +264,7 @@ void ShardingPropagation::admitMetSums(OpState &state) {
       bytes += getBytes(state.op->getOperand(i));
     bool isLinear = state.op.isLinearIn(partial);
     bool passes = !contains(state.cut, axis) && resultBytes <= bytes &&
-                  (isLinear || state.op.isLinearIn(all));
+                  (isLinear || hasShares);
     for (Sharding &read : state.reads)
       if (!passes)
         read.sums &= ~onlyAxis(axis);

@@ -56,6 +56,10 @@ pp::findPartLoops(Value value, const Sharding &rows, const ShardingAxes &axes) {
   return loops;
 }
 
+bool pp::isPrologueSum(Value sum) {
+  return isa<FloatType>(getElementTypeOrSelf(sum));
+}
+
 ReshardOp pp::createReshard(OpBuilder &builder, Value value, Sharding to,
                             int64_t bytes, ShardingTable &table) {
   ArrayRef<int64_t> shape = getShape(value);

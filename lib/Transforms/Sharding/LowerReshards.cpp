@@ -257,7 +257,8 @@ bool ReshardLowering::canComplete(Value value) {
   value = throughReshards(value);
   const Sharding &sharding = table.of(value);
   return !(sharding.getCutAxes() & batchAxes) &&
-         (!(sharding.sums & batchAxes) || followsFromInputs(value, inputs));
+         (!(sharding.sums & batchAxes) ||
+          (isPrologueSum(value) && followsFromInputs(value, inputs)));
 }
 
 /// Returns whether getCut() has a value with its rows cut.

@@ -68,6 +68,9 @@ double ShardingPropagation::countBytes(const OpState &state, unsigned axis,
 /// Where several are possible, the one with the fewest bytes.
 FailureOr<std::optional<LoopCut>>
 ShardingPropagation::chooseCheapest(OpState &state, unsigned axis) {
+  if (state.op->getNumResults() == 1 &&
+      contains(wholeViews.lookup(state.op->getResult(0)), axis))
+    return std::optional<LoopCut>();
   SmallVector<LoopCut> choices;
   bool isConflict = false;
   auto isSame = [](LoopCut a, LoopCut b) {
@@ -243,7 +246,9 @@ void ShardingPropagation::collectDemands() {
       return;
     const Sharding &sharding = of(value), &first = *found->second.front();
     AxisSet complete = 0, sums = sharding.sums & met;
+    AxisSet gathered = sharding.getCutAxes() & met;
     for (const Sharding *read : found->second) {
+      gathered &= ~read->getAxes();
       AxisSet ended = sharding.sums & ~read->sums;
       complete |= ended & ~batchAxes;
       if (!fromInputs.contains(value))
@@ -251,6 +256,12 @@ void ShardingPropagation::collectDemands() {
       AxisSet cut = sums & read->getCutAxes();
       if (cut && scattered.try_emplace(value, read->onlyCuts(cut)).second)
         changed = true;
+    }
+    if (!isa<TransposeOp, ReshapeOp>(*op))
+      gathered = 0;
+    if (AxisSet &known = wholeViews[value]; gathered & ~known) {
+      known |= gathered;
+      changed = true;
     }
     if (AxisSet &known = completed[value]; complete & ~known) {
       known |= complete;

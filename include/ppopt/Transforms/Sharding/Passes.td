@@ -70,10 +70,10 @@ def ExtendEvaluation : Pass<"pp-extend-evaluation", "::mlir::ModuleOp"> {
 }
 
 def DecomposeSharded : Pass<"pp-decompose-sharded", "::mlir::ModuleOp"> {
-  let summary = "Decomposes composites along whose rows an axis of the model cuts";
+  let summary = "Decomposes composites along whose rows ranks are cut";
   let description = [{
-    Softmax and cross entropy over cut classes become a maximum, a sum of exponentials and a pick, each of which can be cut. A composite
-    that mixes rows of the batch is not decomposed: it is an error of `pp-propagate-shardings`.
+    Softmax and cross entropy over cut classes become a maximum, a sum of exponentials and a pick, each of which can be cut. So do those along rows of
+    the batch that meet.
 
     ```mlir
     %y = pp.softmax %x : tensor<4x8xf32>                  // before: the second dimension of %x is cut over tp
@@ -91,8 +91,9 @@ def PropagateShardings : Pass<"pp-propagate-shardings", "::mlir::ModuleOp"> {
     parameter is never gathered.
 
     A partial sum over the batch may pass through ops that are linear in it. A whole value that meets one in a sum counts once: it is
-    read divided by the number of parts. A sum over the batch that depends on inputs alone is read complete where that is needed. Anything else that
-    would need a collective over the batch inside a step is an error that names the op.
+    read divided by the number of parts. A sum over the batch that depends on inputs alone is read complete where that is needed. If anything else
+    would need a collective over the batch inside a step, rows meet: batch axes are then propagated as axes of the model are. Over microbatches
+    that is an error that names the op.
 
     ```mlir
     %h = pp.matmul %x, %w : tensor<8x2xf32>, tensor<2x3xf32>      // before
@@ -131,7 +132,7 @@ def LowerReshards : Pass<"pp-lower-reshards", "::mlir::ModuleOp"> {
   let description = [{
     A sum of inputs that is read complete becomes a `pp.batch_sum`. A whole value that is read cut is computed again for a part of the
     rows. A whole value that is read as a partial sum is divided by the number of parts. Each count of targets is completed, whoever reads it: a batch without
-    targets is skipped. Reshards over other axes stay (`pp-lower-model-reshards`).
+    targets is skipped. Reshards over other axes, and those of rows that meet, stay (`pp-lower-model-reshards`).
 
     ```mlir
     %c = pp.reshard %n from #pp.sharding<[], sum = {dp, mb}> to #pp.sharding<[]> of [] : tensor<f32> to tensor<f32>  // before
@@ -154,7 +155,7 @@ def LocalizeShapes : Pass<"pp-localize-shapes", "::mlir::ModuleOp"> {
 }
 
 def LowerModelReshards : Pass<"pp-lower-model-reshards", "::mlir::ModuleOp"> {
-  let summary = "Replaces the reshards over axes of the model by collectives";
+  let summary = "Replaces the reshards that are left by collectives";
   let description = [{
     After `pp-localize-shapes`. A reshard becomes steps over one axis each, among views: an all-reduce, a reduce-scatter, an all-gather, an all-to-all, or
     the rank's own part of a whole value. Collectives are of flat chunks, named for the op that makes the value. If the plan's `resharded` is f32, bf16

@@ -15,6 +15,10 @@ namespace mlir::pp {
 std::optional<SmallVector<Cuts>>
 findPartLoops(Value value, const Sharding &rows, const ShardingAxes &axes);
 
+/// Returns whether the prologue can complete a sum of this type over inputs:
+/// accumulators are floats.
+bool isPrologueSum(Value sum);
+
 /// Puts a pp.reshard wherever an operand is not as its op reads it.
 void insertReshards(func::FuncOp entry, ShardingTable &table);
 

@@ -174,6 +174,9 @@ private:
   DenseMap<Value, Sharding> demands;
   /// Axes over which all readers of a partial sum read it complete.
   DenseMap<Value, AxisSet> completed;
+  /// Met axes over which a view is not cut: all of its readers read it whole,
+  /// as others may read its operand.
+  DenseMap<Value, AxisSet> wholeViews;
   /// How all readers of a partial sum over met axes read it cut.
   DenseMap<Value, Sharding> scattered;
   bool changed = false;
