@@ -240,9 +240,9 @@ static void dropUnread(PlaceOp place) {
   for (auto [old, result] : llvm::zip(read, narrower.getResults()))
     old.replaceAllUsesWith(result);
   place.erase();
-  for (Operation &op : llvm::make_early_inc_range(
-           llvm::reverse(narrower.getBody().front().without_terminator())))
-    if (op.use_empty())
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(narrower.getBody().front())))
+    if (op.use_empty() && !isa<YieldOp>(op))
       op.erase();
 }
 
@@ -259,12 +259,12 @@ func::FuncOp pp::cloneForEvaluation(func::FuncOp entry, IRMapping &map) {
   (void)clone.eraseResults(dropped);
   ModeSwitch(clone).setEvaluation();
   // What is left of the backward are gradients of parameters.
-  for (Operation &op : llvm::make_early_inc_range(
-           llvm::reverse(clone.getBody().front().without_terminator()))) {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(clone.getBody().front()))) {
     auto place = dyn_cast<PlaceOp>(op);
     if (place && !place.getBackward())
       dropUnread(place);
-    else if (op.use_empty() && !isa<ParamOp>(op))
+    else if (op.use_empty() && !isa<ParamOp, func::ReturnOp>(op))
       op.erase();
   }
   return clone;

@@ -22,6 +22,7 @@
 #include "ppopt/Transforms/Sharding/Passes.h"
 #include "ppopt/Transforms/Sharding/Reshards.h"
 #include "ppopt/Transforms/Sharding/ShardedEntry.h"
+#include "ppopt/Transforms/Sharding/TrainingOps.h"
 
 #include <set>
 #include <tuple>

@@ -19,6 +19,7 @@
 // CHECK-NOT: proposal
 // CHECK-SAME: #pp.role<param, "running">
 // CHECK-NOT: pp.reduce
+// CHECK: pp.task evaluation stage 1 on 1 @s1_E(
 // CHECK: pp.task open @p0_O(%[[S:.*]]: tensor<4xf32> {pp.role = #pp.role<param, "running">}, %{{.*}}: tensor<4xf32> {pp.role = #pp.role<proposal, "running">}) -> (tensor<4xf32> {pp.role = #pp.role<proposal, "running">}) {
 // CHECK-NEXT: pp.return %[[S]]
 // CHECK: pp.task commit @p0_M(%{{.*}}: tensor<f64> {pp.role = #pp.role<step_state, "hold">}, %[[S:.*]]: tensor<4xf32> {pp.role = #pp.role<param, "running">}, %[[P:.*]]: tensor<4xf32> {pp.role = #pp.role<proposal, "running">}) -> (tensor<4xf32> {pp.role = #pp.role<param, "running">}) {

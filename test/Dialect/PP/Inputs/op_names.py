@@ -81,7 +81,7 @@ ALLOWED = {
     "ProposedOp": {"ReturnProposals": "only proposals may depend on it", "ShardingPropagation": "is cut as the state", "TaskValues": "is an argument of tasks"},
     **{op: {"VerifyModel": "is refused here"} for op in ("PerMicrobatchOp", "EnterMicrobatchOp", "LeaveMicrobatchOp")},
     # A choice of programs and tasks, which does not reach these.
-    "ByModeOp": {"EntryParts": "consumes it", "ReturnProposals": "consumes it where nothing is trained",
+    "ByModeOp": {"EntryParts": "consumes it", "TrainingOps": "what evaluations compute", "ReturnProposals": "consumes it where nothing is trained",
                  "ShardingPropagation": "training and evaluation share sums of inputs"},
     # A mark, which computes nothing and does not reach tasks.
     "CheckpointOp": {"Cost": FREE, "InlineCalls": MAKES, "InsertPlan": "folds it where the plan takes no notice of it",
