@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from goals import Comparison
-from runs import HERE, SMALL, Run, compile_model, cores, ours, priority, pytorchs, shape_flags, write_gpt
+from runs import HERE, SMALL, Failed, Run, compile_model, cores, ours, priority, pytorchs, shape_flags, write_gpt
 
 GOAL = 1.35
 THREADS = 2
@@ -30,6 +30,8 @@ def busy(options):
 
 
 def measure(options, directory, table):
+    if options.realtime:
+        raise Failed("with --realtime the loop would keep the core for good")
     executable, log = os.path.join(directory, "train"), os.path.join(directory, "log.jsonl")
     compile_model(options, write_gpt(options, directory, SMALL), executable, THREADS, [])
     sides = {"ours": lambda: ours(options, executable, log, 1, THREADS),
@@ -48,6 +50,6 @@ def measure(options, directory, table):
     for name in sides:
         # Medians: in the least of its steps the neighbour happened to have less of the core.
         with_loop, without = (statistics.median(ms for run in of[name] for ms in run.ms) for of in (beside, alone))
-        whose = name if name == "ours" else f"{name}'s"
+        whose = "our" if name == "ours" else f"{name}'s"
         table.add(f"neighbours: {whose} step, beside a busy loop", GOAL if name == "ours" else None, with_loop, without, "ms",
                   with_loop / without, note="medians; theirs: the same alone")

@@ -40,6 +40,7 @@ constexpr int64_t mostBlockBytes = 3 << 20;
 /// most of a second-level cache to strips. Packing a row of A is made up for by
 /// the fewest columns.
 constexpr int64_t mostItemRows = 64, fewestItemColumns = 192;
+constexpr int64_t itemsOfThread = 8;
 /// Of the columns that a thread packs at a time.
 constexpr int64_t packedColumns = 256;
 /// Rows of A that are a multiple of this apart compete for few lines of the
@@ -257,8 +258,7 @@ private:
            matmul.a[2] * int64_t(sizeof(Element)) % conflictBytes == 0;
   }
 
-  //===--- Workspace, the same whatever the tiles of the machine are
-  //--------===//
+  // Workspace: the same whatever the tiles of the machine are.
 
   int64_t paddedColumns(int64_t columns) const {
     constexpr int64_t most = mostTileColumns<Element>;
@@ -272,11 +272,11 @@ private:
     return depth + rowPadding / int64_t(sizeof(Element));
   }
   int64_t elementsOfA() const {
-    return isCopied() ? mostItemRows * rowStrideOfCopy() : 0;
+    int64_t itemRows = std::min(mostItemRows, ceilDiv(matmul.m, 8) * 8);
+    return isCopied() ? itemRows * rowStrideOfCopy() : 0;
   }
 
-  //===--- Blocks of B
-  //------------------------------------------------------===//
+  // Blocks of B.
 
   /// As much of B as fits: all of several batches; else all columns of a part
   /// of the depth, so that a row of A is read once; else some columns.
@@ -349,14 +349,13 @@ private:
                kernel.columns, depth * kernel.columns);
   }
 
-  //===--- Items
-  //------------------------------------------------------------===//
+  // Items.
 
   /// Enough for every thread to have several, unless they would be too narrow.
   void chooseItems() {
     rowGroups = ceilDiv(tileRows(), mostItemRows / kernel.rows);
     int64_t wanted = threads == 1 ? 1
-                                  : ceilDiv(threads * chunksOfShare,
+                                  : ceilDiv(threads * itemsOfThread,
                                             rowGroups * blockBatches);
     int64_t most =
         std::max<int64_t>(1, blockStrips * kernel.columns / fewestItemColumns);
