@@ -32,10 +32,12 @@ MODELS = {"clip": "image.fc.weight=[{}, {tp}]; image.proj.weight=[{tp}, {}]",
           "quantile": "fc.weight=[{}, {tp}]; head.weight=[{tp}, {}]",
           "negatives": "fc.weight=[{}, {tp}]; proj.weight=[{tp}, {}]"}
 SMALL = ["--bucket-bytes", "200"]
-PLANS = [["dp=2"], ["dp=4"], ["fsdp=2"], ["dp=2,fsdp=2"], ["dp=2", "--zero", "1"], ["dp=2", "--zero", "2", *SMALL], ["dp=2", "--zero", "3", *SMALL],
-         ["fsdp=2", "--zero", "3", *SMALL], ["dp=2,fsdp=2", "--zero", "3", *SMALL], ["dp=2", "--recompute", "layer"], ["dp=2", "--recompute", "none"],
-         ["dp=2,tp=2"], ["tp=2,dp=2", "--zero", "1"], ["dp=2,pp=2"], ["fsdp=2,pp=2", "--zero", "3", *SMALL], ["dp=2,tp=2,pp=2"]]
-BY_MPI = ["dp=2", "dp=2,pp=2"]  # all run as threads
+PLANS = [["dp=2"], ["fsdp=2", "--zero", "3", *SMALL], ["dp=2,fsdp=2"], ["dp=2,tp=2"], ["dp=2,pp=2"]]
+MORE = [["dp=4"], ["fsdp=2"], ["dp=2", "--zero", "1"], ["dp=2", "--zero", "2", *SMALL], ["dp=2", "--zero", "3", *SMALL],
+        ["dp=2,fsdp=2", "--zero", "3", *SMALL], ["dp=2", "--recompute", "layer"], ["dp=2", "--recompute", "none"], ["tp=2,dp=2", "--zero", "1"],
+        ["fsdp=2,pp=2", "--zero", "3", *SMALL], ["dp=2,tp=2,pp=2"]]
+WITH_MORE = ["clip", "batch_norm"]
+BY_MPI = [("clip", "dp=2"), ("batch_norm", "dp=2,pp=2")]  # all run as threads
 
 # A model and a plan that show a mutation (support/mutations.py).
 MUTATED = [("statistics-of-one-rank", "batch_norm"), ("statistics-of-one-rank", "switch"), ("rows-not-scattered", "clip"),
@@ -92,7 +94,7 @@ class Rows:
         executable = self.compile(name, plan)
         one = self.one_rank(name)
         self.compare_with_torch(one, name)
-        for launch in ["threads"] + (["mpirun"] if plan[0] in BY_MPI and len(plan) == 1 else []):
+        for launch in ["threads"] + (["mpirun"] if (name, " ".join(plan)) in BY_MPI else []):
             result = self.train(executable, name, launch)
             self.compare_with_torch(result, name)
             compare(result, one)
@@ -171,7 +173,8 @@ def main():
     harness = Harness("rows")
     with tempfile.TemporaryDirectory() as scratch:
         rows = Rows(harness.ppopt, scratch)
-        cases = [(", ".join([name, " ".join(plan)]), functools.partial(rows.check, name, plan)) for name in MODELS for plan in PLANS]
+        cases = [(", ".join([name, " ".join(plan)]), functools.partial(rows.check, name, plan))
+                 for name in MODELS for plan in [*PLANS, *(MORE if name in WITH_MORE else [])]]
         cases += [(f"dropout, {' '.join(plan)}", functools.partial(rows.check_dropout, plan)) for plan in (["dp=2"], ["fsdp=2,pp=2", "--zero", "3"])]
         cases += [(f"bytes, dp={ranks} {' '.join(flags)}", functools.partial(rows.check_bytes, ranks, flags, width))
                   for ranks, flags, width in ((2, [], 8), (4, ["--recompute", "layer"], 4))]

@@ -87,7 +87,8 @@ class Session:
         description = case.description
         inputs, params = make_inputs(description, description["batch"]), make_params(description)
         whole, sharded = self.modules(name, description, case.plan, *passes)
-        check_lowered(sharded)
+        if "mixes" not in description:
+            check_lowered(sharded)
         wanted = Interpreter(whole, inputs, params).run()
         if compare(wanted, Interpreter(whole, inputs, params, noise=NOISE).run())[0][0] > MOST_CHANGE:
             raise IllPosed
@@ -137,7 +138,7 @@ class Session:
 
 
 def check_lowered(module):
-    """No reshard is left over an axis that cuts the batch: microbatches run one after another."""
+    """No reshard is left over an axis that cuts the batch: where no rows meet, none is needed."""
     def over_batch(sharding):
         return [[cut for cut in dim if cut[0] in BATCH_AXES] for dim in sharding.dims], set(sharding.sum) & set(BATCH_AXES)
     for op in module.walk():

@@ -1,4 +1,4 @@
-// Scores above a quantile of the batch are drawn to it.
+// Scores above a quantile of the batch are drawn to it, and it to zero: a term of the loss that all ranks have.
 func.func @quantile(%x: tensor<16x6xTYPE> {pp.input = "x"}) -> tensor<TYPE> {
   %fc_weight = pp.param "fc.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<6x8xTYPE>
   %head_weight = pp.param "head.weight" {init = #pp.init<normal, 0.0, 0.5>} : tensor<8x2xTYPE>
@@ -20,7 +20,10 @@ func.func @quantile(%x: tensor<16x6xTYPE> {pp.input = "x"}) -> tensor<TYPE> {
     %above = pp.relu %over : tensor<16x2xTYPE>
     %squares = pp.mul %above, %s : tensor<16x2xTYPE>, tensor<16x2xTYPE>
     %l = pp.reduce mean %squares [0, 1] : tensor<16x2xTYPE>
-    pp.yield %l : tensor<TYPE>
+    %levels = pp.mul %q, %q : tensor<2xTYPE>, tensor<2xTYPE>
+    %level = pp.reduce mean %levels [0] : tensor<2xTYPE>
+    %all = pp.add %l, %level : tensor<TYPE>, tensor<TYPE>
+    pp.yield %all : tensor<TYPE>
   }
   return %loss : tensor<TYPE>
 }
