@@ -1,5 +1,7 @@
 """Models with states, their parameters and rows: a network that normalizes by the statistics of its batch, written out, and one that centres its inputs
 by an average of those before."""
+import re
+
 import numpy as np
 
 BATCH, STEPS, EVALUATED = 8, 10, 21  # EVALUATED: no multiple of the batch
@@ -100,12 +102,24 @@ CENTRE = """func.func @centre(%x: T(8x6)T {pp.input = "x"}, %y: T(8x3)T {pp.inpu
 """
 
 
+MARK = re.compile(r"  (%[^\n=]*) = ON\d [^{]*\{\n(.*?)    pp\.yield (.*?) : [^\n]*\n  \}\n", re.DOTALL)
+
+
+def without_mark(found):
+    """The lines of a mark, which make its results."""
+    results, lines, yielded = found.groups()
+    for result, value in zip(results.split(", "), yielded.split(", ")):
+        lines = re.sub(rf"{value}\b", result, lines)
+    return lines
+
+
 class Subject:
     def __init__(self, text, states):
         self.text, self.states = text, states
 
     def model(self, marked=True):
-        return tensors(self.text.replace("ON0", "pp.on 0 ->").replace("ON1", f"pp.on {int(marked)} ->"))
+        text = self.text if marked else MARK.sub(without_mark, self.text)
+        return tensors(re.sub(r"ON(\d)", r"pp.on \1 ->", text))
 
 
 SUBJECTS = {"norm": Subject(NORM, ("norm.running_mean", "norm.running_var")), "centre": Subject(CENTRE, ("average", "count"))}

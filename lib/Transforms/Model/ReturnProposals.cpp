@@ -11,6 +11,7 @@
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Model/NeededOps.h"
 #include "ppopt/Transforms/Model/Passes.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -22,16 +23,6 @@ namespace mlir::pp {
 
 using namespace mlir;
 using namespace mlir::pp;
-
-/// Returns the value that a mark or a checkpoint passes on, or null.
-static Value getPassedOn(Value value) {
-  if (auto mark = value.getDefiningOp<CheckpointOp>())
-    return mark.getX();
-  if (auto on = value.getDefiningOp<OnOp>())
-    return on.getBody().front().getTerminator()->getOperand(
-        cast<OpResult>(value).getResultNumber());
-  return {};
-}
 
 /// Returns the state that a value is, or null.
 static ParamOp findState(Value value) {
@@ -57,22 +48,6 @@ static Value yieldToEntry(Value value) {
   on.replaceAllUsesWith(wider.getResults().drop_back());
   on.erase();
   return yieldToEntry(wider.getResults().back());
-}
-
-/// Finds the ops that some results of the entry need.
-static DenseSet<Operation *> findNeeded(SmallVector<Value> worklist) {
-  DenseSet<Operation *> needed;
-  while (!worklist.empty()) {
-    Value value = worklist.pop_back_val();
-    Operation *op = value.getDefiningOp();
-    if (!op)
-      continue;
-    if (Value passedOn = getPassedOn(value))
-      worklist.push_back(passedOn);
-    else if (needed.insert(op).second)
-      llvm::append_range(worklist, op->getOperands());
-  }
-  return needed;
 }
 
 namespace {
@@ -144,7 +119,7 @@ LogicalResult ReturnProposals::findProposals(func::FuncOp entry) {
 /// Checks that pp.proposed is of states, and that only proposals depend on it.
 LogicalResult ReturnProposals::checkProposed(func::FuncOp entry) {
   auto results = entry.getBody().front().getTerminator()->getOperands();
-  DenseSet<Operation *> needed = findNeeded(llvm::to_vector(results));
+  DenseSet<Operation *> needed = findNeededOps(llvm::to_vector(results));
   WalkResult result = entry.walk([&](ProposedOp op) {
     ParamOp state = findState(op.getTarget());
     if (!state)

@@ -1,6 +1,7 @@
 //===- AssignPlaces.cpp - Assigns ops to places ---------------------------===//
 
 #include "ppopt/Transforms/Placement/AssignPlaces.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 
@@ -8,8 +9,10 @@
 #include "PlaceByCost.h"
 
 #include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Model/NeededOps.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -128,8 +131,58 @@ static LogicalResult checkFilled(func::FuncOp entry,
   return success();
 }
 
-FailureOr<Placement> pp::assignPlaces(func::FuncOp entry, PlanOp plan,
-                                      const Marks &marks) {
+//===----------------------------------------------------------------------===//
+// Proposals
+//===----------------------------------------------------------------------===//
+
+/// Moves the unmarked ops that only the proposal of a state needs to where the
+/// state is read, or their operands are made if that is later. They cost
+/// nothing, and no cut takes notice of them.
+static void moveToState(Value proposal, ParamOp state,
+                        const DenseSet<Operation *> &others, const Marks &marks,
+                        Placement &placement) {
+  DenseSet<Operation *> own = findNeededOps({proposal});
+  for (Operation *op : others)
+    own.erase(op);
+  std::optional<unsigned> latest;
+  auto follow = [&](Operation *op) {
+    auto found = placement.groupOf.find(op);
+    if (found != placement.groupOf.end() && !own.contains(op))
+      latest = std::max(latest.value_or(0), found->second);
+  };
+  llvm::for_each(state->getUsers(), follow);
+  for (Operation *op : own)
+    for (Value operand : op->getOperands())
+      if (Operation *maker = operand.getDefiningOp())
+        follow(maker);
+  for (Operation *op : own)
+    if (latest && !marks.contains(op) && placement.groupOf.contains(op))
+      placement.groupOf[op] = *latest;
+}
+
+static void placeProposals(func::FuncOp entry, const Marks &marks,
+                           Placement &placement) {
+  llvm::StringMap<ParamOp> states;
+  for (auto param : entry.getOps<ParamOp>())
+    states[param.getParamName()] = param;
+  Operation *ret = entry.getBody().front().getTerminator();
+  SmallVector<Value> results;
+  SmallVector<std::pair<Value, ParamOp>> proposals;
+  for (OpOperand &result : ret->getOpOperands())
+    if (auto name = entry.getResultAttrOfType<StringAttr>(
+            result.getOperandNumber(), kProposalAttr))
+      proposals.emplace_back(result.get(), states.lookup(name));
+    else
+      results.push_back(result.get());
+  if (proposals.empty())
+    return;
+  DenseSet<Operation *> others = findNeededOps(results);
+  for (auto &[proposal, state] : proposals)
+    moveToState(proposal, state, others, marks, placement);
+}
+
+static FailureOr<Placement> placeAll(func::FuncOp entry, PlanOp plan,
+                                     const Marks &marks) {
   OpOrder order(entry.getBody().front());
   int64_t places = plan.getPlaces();
   if (marks.empty() && places > 1)
@@ -142,5 +195,13 @@ FailureOr<Placement> pp::assignPlaces(func::FuncOp entry, PlanOp plan,
   // Outputs may need some places alone.
   if (places > 1 && !hasOutputs(entry) && failed(checkFilled(entry, placement)))
     return failure();
+  return placement;
+}
+
+FailureOr<Placement> pp::assignPlaces(func::FuncOp entry, PlanOp plan,
+                                      const Marks &marks) {
+  FailureOr<Placement> placement = placeAll(entry, plan, marks);
+  if (succeeded(placement))
+    placeProposals(entry, marks, *placement);
   return placement;
 }

@@ -85,7 +85,7 @@ ALLOWED = {
                  "ShardingPropagation": "training and evaluation share sums of inputs"},
     # A mark, which computes nothing and does not reach tasks.
     "CheckpointOp": {"Cost": FREE, "InlineCalls": MAKES, "InsertPlan": "folds it where the plan takes no notice of it",
-                     "ReturnProposals": "looks through it",
+                     "NeededOps": "looks through it",
                      "PlaceByCost": "what is kept", "SplitTasks": "consumes it", "ReadThroughViews": "reads through it",
                      "ModelHash": "a plan's mark, not the model's meaning"},
 }
