@@ -71,6 +71,17 @@ void ScoreCode::storeId(Value id, Value ids, Value at) {
 /// Copies the ids of tokens [first, first + count); the last one fills the
 /// block.
 void ScoreCode::packIds(Value ids, Value first, Value count, int64_t size) {
+  bool isContiguous =
+      getAttentionLayout(c.op, changes.segments).strides[1] == 1;
+  if (isContiguous && c.keys % size == 0) {
+    c.loop(0, size, c.width, [&](Value i) {
+      Value own = loadIds(c.addressOfToken(changes.segments, first), i);
+      LLVM::StoreOp::create(c.builder, c.loc, own,
+                            c.address(ids, getIdType(), i),
+                            getElementBytes(getIdType()));
+    });
+    return;
+  }
   c.loop(0, size, 1, [&](Value i) {
     Value token = c.add(first, c.min(i, c.sub(count, c.index(1))));
     storeId(loadId(c.addressOfToken(changes.segments, token), c.index(0)), ids,
