@@ -257,7 +257,8 @@ void ShardingPropagation::collectDemands() {
       if (cut && scattered.try_emplace(value, read->onlyCuts(cut)).second)
         changed = true;
     }
-    if (!isa<TransposeOp, ReshapeOp>(*op))
+    // A composite that is still to be decomposed reads more than it needs.
+    if (!isa<TransposeOp, ReshapeOp>(*op) || !composites.empty())
       gathered = 0;
     if (AxisSet &known = wholeViews[value]; gathered & ~known) {
       known |= gathered;
