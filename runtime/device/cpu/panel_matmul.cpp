@@ -211,15 +211,20 @@ public:
         static_cast<const Element *>(a), static_cast<const Element *>(b),
         static_cast<Element *>(c), static_cast<Element *>(workspace)};
     for (int64_t i = -1; i < blocks(); ++i) {
-      // In one job, so that threads wait for each other once per block.
+      // In one job, so that threads wait for each other once per block. In the
+      // order of strips: most of those that a thread multiplies it has packed,
+      // and need not be moved from another core's cache.
       Block now = block(i), next = block(i + 1);
-      int64_t packed = packItems(next);
-      parallelForMembers(threads, packed + items(now), /*chunk=*/1,
-                         [&](int member, int64_t item, int64_t) {
+      int64_t packed = packItems(next), multiplied = multiplyItems(now);
+      parallelForMembers(threads, stripGroups * (packed + multiplied),
+                         /*chunk=*/1, [&](int member, int64_t item, int64_t) {
+                           int64_t group = item / (packed + multiplied);
+                           item %= packed + multiplied;
                            if (item < packed)
-                             packItem(operands, next, item);
+                             packItem(operands, next, group, item);
                            else
-                             multiplyItem(operands, now, item - packed, member);
+                             multiplyItem(operands, now, group, item - packed,
+                                          member);
                          });
     }
   }
@@ -272,7 +277,7 @@ private:
     return depth + rowPadding / int64_t(sizeof(Element));
   }
   int64_t elementsOfA() const {
-    int64_t itemRows = std::min(mostItemRows, ceilDiv(matmul.m, 8) * 8);
+    int64_t itemRows = std::min(mostItemRows, matmul.m + mostTileRows - 1);
     return isCopied() ? itemRows * rowStrideOfCopy() : 0;
   }
 
@@ -325,25 +330,33 @@ private:
            index * depth * paddedColumns(blockStrips * kernel.columns);
   }
 
-  int64_t stripsPerPack() const {
-    return std::max<int64_t>(1, packedColumns / kernel.columns);
+  /// The strips of a group, which are relative to the block's.
+  Share stripsOf(const Block &block, int64_t group) const {
+    return partOf(size(block.strips), group, stripGroups);
   }
+  int64_t packsOfGroup() const {
+    return ceilDiv(ceilDiv(blockStrips, stripGroups) * kernel.columns,
+                   packedColumns);
+  }
+  /// Of a group.
   int64_t packItems(const Block &block) const {
-    return size(block.batches) * size(block.parts) *
-           ceilDiv(size(block.strips), stripsPerPack());
+    return size(block.batches) * size(block.parts) * packsOfGroup();
   }
-  void packItem(const Operands &operands, const Block &block,
+  void packItem(const Operands &operands, const Block &block, int64_t group,
                 int64_t item) const {
-    int64_t groups = ceilDiv(size(block.strips), stripsPerPack());
-    int64_t strip = item % groups * stripsPerPack(), rest = item / groups;
+    Share ofGroup = stripsOf(block, group);
+    Share some = partOf(size(ofGroup), item % packsOfGroup(), packsOfGroup());
+    if (size(some) == 0)
+      return;
+    int64_t rest = item / packsOfGroup();
     int64_t part = block.parts.begin + rest % size(block.parts),
             batch = block.batches.begin + rest / size(block.parts);
-    int64_t count = std::min(stripsPerPack(), size(block.strips) - strip);
+    int64_t strip = ofGroup.begin + some.begin;
     int64_t column = (block.strips.begin + strip) * kernel.columns;
     packStrips(operands.b + offset(matmul.b, batch) +
                    part * depth * matmul.b[2] + column * matmul.b[3],
                matmul.b[2], matmul.b[3], depthOf(part),
-               std::min(count * kernel.columns, matmul.n - column),
+               std::min(size(some) * kernel.columns, matmul.n - column),
                packedPart(operands, block, batch, part) +
                    strip * depth * kernel.columns,
                kernel.columns, depth * kernel.columns);
@@ -359,19 +372,21 @@ private:
                                             rowGroups * blockBatches);
     int64_t most =
         std::max<int64_t>(1, blockStrips * kernel.columns / fewestItemColumns);
+    if (wanted > 1)
+      wanted = ceilDiv(wanted, threads) * threads;
     stripGroups = std::clamp<int64_t>(wanted, 1, most);
   }
   int64_t tileRows() const { return ceilDiv(matmul.m, kernel.rows); }
-  int64_t items(const Block &block) const {
-    return size(block.batches) * stripGroups * rowGroups;
+  /// Of a group of strips.
+  int64_t multiplyItems(const Block &block) const {
+    return size(block.batches) * rowGroups;
   }
 
-  void multiplyItem(const Operands &operands, const Block &block, int64_t item,
-                    int member) const {
+  void multiplyItem(const Operands &operands, const Block &block,
+                    int64_t groupNumber, int64_t item, int member) const {
     Share tiles = partOf(tileRows(), item % rowGroups, rowGroups);
-    item /= rowGroups;
-    Share group = partOf(size(block.strips), item % stripGroups, stripGroups);
-    int64_t batch = block.batches.begin + item / stripGroups;
+    Share group = stripsOf(block, groupNumber);
+    int64_t batch = block.batches.begin + item / rowGroups;
     int64_t row = tiles.begin * kernel.rows,
             rows = std::min(tiles.end * kernel.rows, matmul.m) - row;
     Element *copy = operands.workspace +

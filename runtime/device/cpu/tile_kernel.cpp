@@ -153,7 +153,8 @@ template <typename Element>
 template <typename T>
 TileKernel<typename T::Element>
 kernelOf(void (*multiply)(const StripMatmul<typename T::Element> &)) {
-  static_assert(mostTileColumns<typename T::Element> % T::columns == 0);
+  static_assert(T::rows <= mostTileRows &&
+                mostTileColumns<typename T::Element> % T::columns == 0);
   return {T::rows, T::columns, multiply};
 }
 

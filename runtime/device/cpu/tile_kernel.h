@@ -34,7 +34,8 @@ template <typename Element> struct TileKernel {
   void (*multiply)(const StripMatmul<Element> &strip);
 };
 
-/// Of all machines; other tiles' columns divide it.
+/// Of all machines. Columns of other tiles divide these.
+constexpr int64_t mostTileRows = 8;
 template <typename Element>
 constexpr int64_t mostTileColumns = 192 / int64_t(sizeof(Element));
 
