@@ -72,7 +72,10 @@ def MaskLeftOut : Pass<"mutate-mask-left-out", "::mlir::ModuleOp"> {
 
 def OtherMode : Pass<"mutate-other-mode", "::mlir::ModuleOp"> {
   let summary = "An evaluation computes what training does";
-  let description = "The first `pp.by_mode` is its value of training in evaluations too. Nothing but their loss shows it.";
+  let description = [{
+    The first `pp.by_mode` is its value of training in evaluations too. If that mixes rows and evaluations are by rows, propagate-shardings
+    must refuse it, else the loss of an evaluation must fail.
+  }];
 }
 
 def ShareLeftOut : Pass<"mutate-share-left-out", "::mlir::ModuleOp"> {
@@ -139,7 +142,7 @@ def CommitIgnoresHold : Pass<"mutate-commit-ignores-hold", "::mlir::ModuleOp"> {
 
 def EvaluationReadsProposal : Pass<"mutate-evaluation-reads-proposal", "::mlir::ModuleOp"> {
   let summary = "Evaluations read what the last step has proposed, not what it has committed";
-  let description = "verify-tasks must refuse it, else an evaluation after a step that is skipped must fail.";
+  let description = "verify-tasks must refuse it, and verify-schedule too.";
 }
 
 // Of sharded gradients.

@@ -219,9 +219,36 @@ void ModeSwitch::set(bool isEvaluation) {
       use->set(isEvaluation ? op.getEvaluation() : op.getTraining());
 }
 
+namespace {
+
+/// Erases ops of a copy, and what maps to them.
+class CopyEraser {
+public:
+  explicit CopyEraser(IRMapping &map) : map(map) {
+    for (auto [original, copy] : map.getOperationMap())
+      originals[copy] = original;
+  }
+
+  void erase(Operation *op) {
+    op->walk([&](Operation *each) {
+      if (Operation *original = originals.lookup(each))
+        map.erase(original);
+      originals.erase(each);
+    });
+    op->erase();
+  }
+  void dropUnread(PlaceOp place);
+
+private:
+  IRMapping &map;
+  DenseMap<Operation *, Operation *> originals;
+};
+
+} // namespace
+
 /// Replaces a place by one that yields only what is read, and erases the ops
 /// that nothing needs.
-static void dropUnread(PlaceOp place) {
+void CopyEraser::dropUnread(PlaceOp place) {
   Block &body = place.getBody().front();
   Operation *yield = body.getTerminator();
   SmallVector<Value> read;
@@ -239,11 +266,11 @@ static void dropUnread(PlaceOp place) {
   narrower.getBody().takeBody(place.getBody());
   for (auto [old, result] : llvm::zip(read, narrower.getResults()))
     old.replaceAllUsesWith(result);
-  place.erase();
+  erase(place);
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(narrower.getBody().front())))
     if (op.use_empty() && !isa<YieldOp>(op))
-      op.erase();
+      erase(&op);
 }
 
 func::FuncOp pp::cloneForEvaluation(func::FuncOp entry, IRMapping &map) {
@@ -258,14 +285,15 @@ func::FuncOp pp::cloneForEvaluation(func::FuncOp entry, IRMapping &map) {
   ret->eraseOperands(dropped);
   (void)clone.eraseResults(dropped);
   ModeSwitch(clone).setEvaluation();
+  CopyEraser eraser(map);
   // What is left of the backward are gradients of parameters.
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(clone.getBody().front()))) {
     auto place = dyn_cast<PlaceOp>(op);
     if (place && !place.getBackward())
-      dropUnread(place);
+      eraser.dropUnread(place);
     else if (op.use_empty() && !isa<ParamOp, func::ReturnOp>(op))
-      op.erase();
+      eraser.erase(&op);
   }
   return clone;
 }

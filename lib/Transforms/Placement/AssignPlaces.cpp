@@ -135,73 +135,88 @@ static LogicalResult checkFilled(func::FuncOp entry,
 // Proposals
 //===----------------------------------------------------------------------===//
 
-/// Moves the unmarked ops that only the proposal of a state needs to where the
-/// state is read, or their operands are made if that is later. They cost
-/// nothing, and no cut takes notice of them.
-static void moveToState(Value proposal, ParamOp state,
-                        const DenseSet<Operation *> &others, const Marks &marks,
-                        Placement &placement) {
-  DenseSet<Operation *> own = findNeededOps({proposal});
-  for (Operation *op : others)
-    own.erase(op);
-  std::optional<unsigned> latest;
-  auto follow = [&](Operation *op) {
-    auto found = placement.groupOf.find(op);
-    if (found != placement.groupOf.end() && !own.contains(op))
-      latest = std::max(latest.value_or(0), found->second);
-  };
-  llvm::for_each(state->getUsers(), follow);
-  for (Operation *op : own)
-    for (Value operand : op->getOperands())
-      if (Operation *maker = operand.getDefiningOp())
-        follow(maker);
-  for (Operation *op : own)
-    if (latest && !marks.contains(op) && placement.groupOf.contains(op))
-      placement.groupOf[op] = *latest;
-}
+namespace {
 
-static void placeProposals(func::FuncOp entry, const Marks &marks,
-                           Placement &placement) {
+/// Places the unmarked ops that only proposals for states need: they cost
+/// nothing, and no cut takes notice of them.
+class ProposalPlacer {
+public:
+  ProposalPlacer(func::FuncOp entry, const Marks &marks);
+
+  const DenseSet<Operation *> &getOps() const { return ops; }
+  void place(Placement &placement) const;
+
+private:
+  struct Proposal {
+    ParamOp state;
+    DenseSet<Operation *> needed;
+  };
+  SmallVector<Proposal> proposals;
+  DenseSet<Operation *> ops;
+};
+
+} // namespace
+
+ProposalPlacer::ProposalPlacer(func::FuncOp entry, const Marks &marks) {
   llvm::StringMap<ParamOp> states;
   for (auto param : entry.getOps<ParamOp>())
     states[param.getParamName()] = param;
   Operation *ret = entry.getBody().front().getTerminator();
   SmallVector<Value> results;
-  SmallVector<std::pair<Value, ParamOp>> proposals;
   for (OpOperand &result : ret->getOpOperands())
     if (auto name = entry.getResultAttrOfType<StringAttr>(
             result.getOperandNumber(), kProposalAttr))
-      proposals.emplace_back(result.get(), states.lookup(name));
+      proposals.push_back({states.lookup(name), findNeededOps({result.get()})});
     else
       results.push_back(result.get());
   if (proposals.empty())
     return;
   DenseSet<Operation *> others = findNeededOps(results);
-  for (auto &[proposal, state] : proposals)
-    moveToState(proposal, state, others, marks, placement);
+  for (const Proposal &proposal : proposals)
+    for (Operation *op : proposal.needed)
+      if (!others.contains(op) && !marks.contains(op))
+        ops.insert(op);
 }
 
-static FailureOr<Placement> placeAll(func::FuncOp entry, PlanOp plan,
-                                     const Marks &marks) {
-  OpOrder order(entry.getBody().front());
+/// Places them where the state is read, or their operands are made if that is
+/// later.
+void ProposalPlacer::place(Placement &placement) const {
+  for (const Proposal &proposal : proposals) {
+    unsigned latest = 0;
+    auto follow = [&](Operation *op) {
+      if (op)
+        latest = std::max(latest, placement.groupOf.lookup(op));
+    };
+    llvm::for_each(ParamOp(proposal.state)->getUsers(), follow);
+    for (Operation *op : proposal.needed)
+      if (ops.contains(op))
+        for (Value operand : op->getOperands())
+          follow(operand.getDefiningOp());
+    for (Operation *op : placement.ops)
+      if (ops.contains(op) && proposal.needed.contains(op))
+        placement.groupOf[op] = latest;
+  }
+}
+
+FailureOr<Placement> pp::assignPlaces(func::FuncOp entry, PlanOp plan,
+                                      const Marks &marks) {
+  ProposalPlacer proposals(entry, marks);
+  OpOrder order(entry.getBody().front(), proposals.getOps());
   int64_t places = plan.getPlaces();
-  if (marks.empty() && places > 1)
-    return placeByCost(entry, plan, order);
+  if (marks.empty() && places > 1) {
+    FailureOr<Placement> placement = placeByCost(entry, plan, order);
+    if (succeeded(placement))
+      proposals.place(*placement);
+    return placement;
+  }
   Placement placement;
   for (int64_t place = 0; place < places; ++place)
     placement.placeOf.push_back(place);
   placement.groupOf = MarkFollower(order, marks).run();
   placement.ops = std::move(order.inProgramOrder);
+  proposals.place(placement);
   // Outputs may need some places alone.
   if (places > 1 && !hasOutputs(entry) && failed(checkFilled(entry, placement)))
     return failure();
-  return placement;
-}
-
-FailureOr<Placement> pp::assignPlaces(func::FuncOp entry, PlanOp plan,
-                                      const Marks &marks) {
-  FailureOr<Placement> placement = placeAll(entry, plan, marks);
-  if (succeeded(placement))
-    placeProposals(entry, marks, *placement);
   return placement;
 }

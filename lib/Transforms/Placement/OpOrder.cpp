@@ -10,6 +10,10 @@
 using namespace mlir;
 using namespace mlir::pp;
 
+bool OpOrder::isReader(Operation *user) const {
+  return !isa<func::ReturnOp>(user) && !followers.contains(user);
+}
+
 bool OpOrder::isLeaf(Operation *op) const {
   if (op->hasTrait<OpTrait::ConstantLike>())
     return true;
@@ -46,7 +50,7 @@ static Operation *earlier(Operation *a, Operation *b) {
 Operation *OpOrder::findReader(ParamOp param) const {
   Operation *first = nullptr;
   for (Operation *user : param->getUsers())
-    if (!fromParams.contains(user) && !isa<func::ReturnOp>(user))
+    if (!fromParams.contains(user) && isReader(user))
       first = earlier(first, user);
   return first;
 }
@@ -74,7 +78,7 @@ void OpOrder::findAnchors(ArrayRef<Operation *> all) {
       continue;
     Operation *first = nullptr;
     for (Operation *user : op->getUsers())
-      if (!isa<func::ReturnOp>(user))
+      if (isReader(user))
         first = earlier(first, fromParams.contains(user) ? anchors.lookup(user)
                                                          : user);
     if (first && isCheap(op))
@@ -84,7 +88,8 @@ void OpOrder::findAnchors(ArrayRef<Operation *> all) {
   }
 }
 
-OpOrder::OpOrder(Block &block) {
+OpOrder::OpOrder(Block &block, const DenseSet<Operation *> &followers)
+    : followers(followers) {
   SmallVector<Operation *> all;
   for (Operation &op : block.without_terminator()) {
     if (isa<ParamOp>(op))
@@ -93,6 +98,9 @@ OpOrder::OpOrder(Block &block) {
       leaves.insert(&op);
       continue;
     }
+    inProgramOrder.push_back(&op);
+    if (followers.contains(&op))
+      continue;
     all.push_back(&op);
     if (followsFromParams(&op))
       fromParams.insert(&op);
@@ -108,7 +116,6 @@ OpOrder::OpOrder(Block &block) {
     llvm::append_range(ops, anchored.lookup(op));
     ops.push_back(op);
   }
-  inProgramOrder = std::move(all);
   for (auto [i, op] : llvm::enumerate(ops))
     index[op] = i;
 }

@@ -16,10 +16,11 @@ namespace mlir::pp {
 /// its first user.
 class OpOrder {
 public:
-  explicit OpOrder(Block &block);
+  /// `followers` are placed when all others are.
+  OpOrder(Block &block, const DenseSet<Operation *> &followers);
 
   SmallVector<Operation *> ops;
-  /// The same ops in the order of the block.
+  /// The same ops and the followers in the order of the block.
   SmallVector<Operation *> inProgramOrder;
   int getIndex(Operation *op) const { return index.lookup(op); }
   /// Returns null for an op that also follows from an input, or if no other op
@@ -27,11 +28,13 @@ public:
   Operation *getAnchor(Operation *op) const { return anchors.lookup(op); }
 
 private:
+  bool isReader(Operation *user) const;
   bool isLeaf(Operation *op) const;
   bool followsFromParams(Operation *op) const;
   Operation *findReader(ParamOp param) const;
   void findAnchors(ArrayRef<Operation *> all);
 
+  const DenseSet<Operation *> &followers;
   DenseMap<Operation *, int> index;
   /// Ops that are computed wherever they are read.
   DenseSet<Operation *> leaves;

@@ -108,11 +108,8 @@ LogicalResult EvaluationExtension::run() {
       *computed, ShardingAxes(getRowAxis(entry.getContext(), rows)));
   if (failed(propagation.run()))
     return failure();
-  DenseSet<Operation *> left;
-  computed->walk([&](Operation *op) { left.insert(op); });
   entry.getBody().walk([&](IterationSpaceOpInterface op) {
-    if (Operation *copy = map.lookupOrNull(op.getOperation());
-        copy && left.contains(copy))
+    if (Operation *copy = map.lookupOrNull(op.getOperation()))
       addSum(op, cast<IterationSpaceOpInterface>(copy), propagation.getTable());
   });
   for (const RowSum &sum : sums) {

@@ -340,3 +340,17 @@ func.func @experts(%x: tensor<2x4x8xf32>, %experts: tensor<2x4x3xi32>, %weights:
   %1 = pp.combine %0, %experts, %weights : tensor<2x5x6x8xf32>, tensor<2x4x3xi32>, tensor<2x4x3xf32> to tensor<2x4x8xf32>
   return
 }
+
+func.func @states(%x: tensor<4x8xf32>) {
+  // expected-remark @below {{a=4 b=8:  -> [a, b].}}
+  %0 = pp.param "s" {init = #pp.init<zeros>, state} : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b]; linear in {0}.}}
+  %1 = pp.proposed %0 : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b], [a, b] -> [a, b]; linear in {0, 1}.}}
+  %2 = pp.by_mode %x, %0 : tensor<4x8xf32>
+  // expected-remark @below {{a=2 b=8 c=2(replicate): [ca, b] -> [a, b]; linear in {0}.}}
+  %3 = pp.enter_microbatch %x {dim = 0 : i64, microbatches = 2 : i64} : tensor<4x8xf32> to tensor<2x8xf32>
+  // expected-remark @below {{a=2 b=8 c=2(replicate): [a, b] -> [ca, b]; linear in {0}.}}
+  %4 = pp.leave_microbatch %3 {dim = 0 : i64, microbatches = 2 : i64} : tensor<2x8xf32> to tensor<4x8xf32>
+  return
+}

@@ -22,7 +22,7 @@ def PP_PerMicrobatchOp : PP_Op<"per_microbatch", [SingleBlock, RecursiveMemoryEf
 
     ```mlir
     %loss = pp.per_microbatch -> tensor<f32> {
-      %0 = pp.matmul %a, %b {transpose_b} : tensor<8x4xf32>, tensor<8x4xf32>
+      %0 = pp.matmul %a, %b {transpose_rhs} : tensor<8x4xf32>, tensor<8x4xf32>
       %1 = pp.reduce mean %0 [0, 1] : tensor<8x8xf32>
       pp.yield %1 : tensor<f32>
     }
@@ -86,7 +86,7 @@ def PP_ProposeOp : PP_Op<"propose", [SameTypeOperands, MemoryEffects<[MemWrite]>
     ```mlir
     %mean = pp.param "running_mean" {init = #pp.init<zeros>, state} : tensor<4xf32>
     %old = pp.proposed %mean : tensor<4xf32>
-    %new = pp.add %old, %batch : tensor<4xf32>
+    %new = pp.add %old, %batch : tensor<4xf32>, tensor<4xf32>
     pp.propose %mean, %new : tensor<4xf32>
     ```
   }];
