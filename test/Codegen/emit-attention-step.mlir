@@ -18,7 +18,7 @@
 // 20 columns are a vector and four elements of a second.
 // CHECK: llvm.intr.masked.load
 // CHECK: vector.reduction <maximumf>
-// CHECK: math.roundeven
+// CHECK: arith.shli
 // Values are summed in registers.
 // CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>) {
 pp.task forward stage 0 @generate(%x: tensor<1x9x1x20xf32> {pp.role = #pp.role<input, "x">}, %at: tensor<1xi64> {pp.role = #pp.role<input, "position">},

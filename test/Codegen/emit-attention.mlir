@@ -26,7 +26,7 @@ pp.task forward stage 0 @launches(%x: memref<2x300x9x64xf32> {pp.role = #pp.role
 // WIDE: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>) {
 // NARROW: scf.for {{.*}} -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>) {
 // In f32, powers of 2.
-// CHECK: math.roundeven
+// CHECK: arith.shli
 // CHECK: math.log
 pp.kernel @forward(%x: tensor<2x300x9x64xf32>) -> (tensor<2x3x300x2xf32>, tensor<2x300x3x64xf32>)
     attributes {form = #pp.form<attention 2x3x300x64>} {
