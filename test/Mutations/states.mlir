@@ -28,8 +28,10 @@ pp.task open @O(%s: tensor<4xf32> {pp.role = #pp.role<param, "s">}, %p: tensor<4
 pp.task evaluation stage 0 @E(%s: tensor<4xf32> {pp.role = #pp.role<param, "s">}) {
   pp.return
 }
-pp.task commit @M(%h: tensor<i1>, %s: tensor<4xf32> {pp.role = #pp.role<param, "s">}, %p: tensor<4xf32> {pp.role = #pp.role<proposal, "s">}) -> (tensor<4xf32> {pp.role = #pp.role<param, "s">}) {
-  %0 = pp.select %h, %s, %p : tensor<i1>, tensor<4xf32>, tensor<4xf32>
+pp.task commit @M(%h: tensor<f64> {pp.role = #pp.role<step_state, "hold">}, %s: tensor<4xf32> {pp.role = #pp.role<param, "s">}, %p: tensor<4xf32> {pp.role = #pp.role<proposal, "s">}) -> (tensor<4xf32> {pp.role = #pp.role<param, "s">}) {
+  %zero = pp.constant dense<0.0> : tensor<f64>
+  %held = pp.compare ne %h, %zero : tensor<f64>, tensor<f64>
+  %0 = pp.select %held, %s, %p : tensor<i1>, tensor<4xf32>, tensor<4xf32>
   pp.return %0 : tensor<4xf32>
 }
 pp.step begin {
