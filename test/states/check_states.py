@@ -29,14 +29,16 @@ PP = ["--mesh", "pp=2"]
 # Of both models: the batch is whole.
 WHOLE = {"one": [], "blocks": ["--block-bytes", "64"], "recompute": ["--recompute", "layer"], "pp": PP, "pp, recompute": [*PP, "--recompute", "layer"],
          "pp, local": [*PP, "--launch", "local"], "pp, zb-h1": [*PP, "--schedule", "zb-h1"], "ema": ["--ema"]}
-# Of the model whose proposals need inputs alone: what splits the batch.
-SPLIT = {"dp": ["--mesh", "dp=2"], "dp, pp": ["--mesh", "dp=2,pp=2"], "zero 1": ["--mesh", "dp=2", "--zero", "1"], "zero 3": ["--mesh", "fsdp=2", "--zero", "3"],
-         "dp, fsdp": ["--mesh", "dp=2,fsdp=2", "--zero", "2"],
-         **{f"{schedule}, {count} microbatches": [*PP, "--schedule", schedule, "--microbatches", str(count)]
+# Of both, too: ranks split the batch, whose rows meet.
+RANKS = {"dp": ["--mesh", "dp=2"], "dp, pp": ["--mesh", "dp=2,pp=2"], "zero 1": ["--mesh", "dp=2", "--zero", "1"], "zero 3": ["--mesh", "fsdp=2", "--zero", "3"],
+         "dp, fsdp": ["--mesh", "dp=2,fsdp=2", "--zero", "2"]}
+# Of the model whose proposals need inputs alone: what splits the batch otherwise.
+SPLIT = {**{f"{schedule}, {count} microbatches": [*PP, "--schedule", schedule, "--microbatches", str(count)]
             for schedule in ("gpipe", "1f1b", "zb-h1", "zb-v") for count in (2, 4)},
          "2 microbatches": ["--microbatches", "2"], "2 microbatches, local": [*PP, "--launch", "local", "--microbatches", "2"],
          "dp, 2 microbatches": ["--mesh", "dp=2", "--microbatches", "2"], "tp": ["--mesh", "tp=2", "--shard", "w=[{tp}, {}]"],
          "tp, average": ["--mesh", "tp=2", "--shard", "average=[{tp}]; w=[{tp}, {}]"]}
+ALL = WHOLE | RANKS | SPLIT
 UNMARKED = ("zb-v",)
 BAD = 3  # the step whose batch is not finite, from 0
 
@@ -159,23 +161,23 @@ harness = Harness("states")
 with tempfile.TemporaryDirectory() as directory:
     checks = Checks(harness, directory)
     cases = []
-    for subject, plans in ("norm", WHOLE), ("centre", WHOLE | SPLIT):
+    for subject, plans in ("norm", WHOLE | RANKS), ("centre", ALL):
         for plan, flags in plans.items():
             cases.append((f"{subject}, {plan}", functools.partial(checks.trains, subject, plan, flags)))
-    for subject, plan in ("norm", "pp"), ("centre", "dp, pp"), ("centre", "1f1b, 2 microbatches"):
-        cases.append((f"{subject}, {plan}, mpirun", functools.partial(checks.trains, subject, plan, (WHOLE | SPLIT)[plan], "mpirun")))
-    for subject, plan in ("norm", "one"), ("norm", "pp"), ("centre", "dp, pp"), ("centre", "1f1b, 4 microbatches"):
-        cases.append((f"{subject}, {plan}, a step is skipped", functools.partial(checks.skips, subject, plan, (WHOLE | SPLIT)[plan])))
+    for subject, plan in ("norm", "pp"), ("norm", "dp, pp"), ("centre", "dp, pp"), ("centre", "1f1b, 2 microbatches"):
+        cases.append((f"{subject}, {plan}, mpirun", functools.partial(checks.trains, subject, plan, ALL[plan], "mpirun")))
+    for subject, plan in ("norm", "one"), ("norm", "pp"), ("norm", "dp"), ("centre", "dp, pp"), ("centre", "1f1b, 4 microbatches"):
+        cases.append((f"{subject}, {plan}, a step is skipped", functools.partial(checks.skips, subject, plan, ALL[plan])))
     for subject, plan in ("norm", "pp"), ("centre", "zero 3"):
-        cases.append((f"{subject}, {plan}, resumed", functools.partial(checks.resumes, subject, plan, (WHOLE | SPLIT)[plan])))
+        cases.append((f"{subject}, {plan}, resumed", functools.partial(checks.resumes, subject, plan, ALL[plan])))
     cases += [(f"{subject}, after each step", functools.partial(checks.each_step, subject)) for subject in SUBJECTS]
     cases.append(("nothing learns", checks.nothing_learns))
     for mutation, subject, plan, case in (("commit-ignores-hold", "norm", "one", Checks.skips), ("commit-ignores-hold", "centre", "dp, pp", Checks.skips),
                                           ("open-left-out", "norm", "one", Checks.trains), ("open-left-out", "centre", "dp, pp", Checks.trains)):
-        planted = functools.partial(checks.planted, mutation, subject, plan, (WHOLE | SPLIT)[plan], case)
+        planted = functools.partial(checks.planted, mutation, subject, plan, ALL[plan], case)
         cases.append((f"planted: {mutation}, {subject}, {plan}", planted))
     for mutation, subject, plan in (("open-left-out", "centre", "dp, pp"), ("evaluation-reads-proposal", "norm", "pp"), ("other-mode", "norm", "one")):
-        verified = functools.partial(checks.verified, mutation, subject, plan, (WHOLE | SPLIT)[plan])
+        verified = functools.partial(checks.verified, mutation, subject, plan, ALL[plan])
         cases.append((f"verified: {mutation}, {subject}, {plan}", verified))
     for what, flags, said in (("trainers", ["--mesh", "dp=2", "--sync", "async"], "no step is one of all trainers"),
                               ("rows of a microbatch", ["--microbatches", "2"], "can't be split over the batch")):
