@@ -253,22 +253,22 @@ func.func @embedding(%table: tensor<16x8xf32>, %ids: tensor<2x4xi32>, %dy: tenso
 }
 
 func.func @attention(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x5x8xf32>, %v: tensor<2x3x5x7xf32>) {
-  // expected-remark @below {{a=2 b=3 c=4(replicate) d=8(replicate) e=5(replicate) f=7(replicate): [a, b, c, d], [a, b, e, d], [a, b, e, f] -> [a, b, c, f], [a, b, c].}}
+  // expected-remark @below {{a=2 b=3 c=4(replicate) d=8(replicate) e=5(replicate) f=7(replicate) g=2(replicate): [a, b, c, d], [a, b, e, d], [a, b, e, f] -> [a, b, c, f], [a, b, c, g].}}
   %0:2 = pp.attention %q, %k, %v : tensor<2x3x4x8xf32>, tensor<2x3x5x8xf32>, tensor<2x3x5x7xf32>
-  // expected-remark @below {{[a, b, c, d], [a, b, e, d], [a, b, e, f], [a, b, c, f], [a, b, c], [a, b, c, f] -> [a, b, c, d], [a, b, e, d], [a, b, e, f]; linear in {5}.}}
-  %1:3 = pp.attention_grad %q, %k, %v, %0#0, %0#1, %0#0 : tensor<2x3x4x8xf32>, tensor<2x3x5x8xf32>, tensor<2x3x5x7xf32>, tensor<2x3x4x7xf32>, tensor<2x3x4xf32>
+  // expected-remark @below {{[a, b, c, d], [a, b, e, d], [a, b, e, f], [a, b, c, f], [a, b, c, g], [a, b, c, f] -> [a, b, c, d], [a, b, e, d], [a, b, e, f]; linear in {5}.}}
+  %1:3 = pp.attention_grad %q, %k, %v, %0#0, %0#1, %0#0 : tensor<2x3x4x8xf32>, tensor<2x3x5x8xf32>, tensor<2x3x5x7xf32>, tensor<2x3x4x7xf32>, tensor<2x3x4x2xf32>
   return
 }
 
 // Two query heads for each head of keys. What is broadcast has no loops there.
 func.func @grouped_attention(%q: tensor<2x6x4x8xf32>, %k: tensor<2x3x4x8xf32>, %v: tensor<2x3x4x7xf32>, %bias: tensor<1x6x4x4xf32>,
                              %mask: tensor<2x1x1x4xi1>, %slopes: tensor<6xf32>, %ids: tensor<2x4xi32>) {
-  // expected-remark @below {{a=2 b=3 c=2 d=4(replicate) e=8(replicate) f=4(replicate) g=7(replicate): [a, bc, d, e], [a, b, f, e], [a, b, f, g], [., bc, d, f], [a, ., ., f], [bc], [a, d] -> [a, bc, d, g], [a, bc, d].}}
+  // expected-remark @below {{a=2 b=3 c=2 d=4(replicate) e=8(replicate) f=4(replicate) g=7(replicate) h=2(replicate): [a, bc, d, e], [a, b, f, e], [a, b, f, g], [., bc, d, f], [a, ., ., f], [bc], [a, d] -> [a, bc, d, g], [a, bc, d, h].}}
   %0:2 = pp.attention %q, %k, %v bias %bias mask %mask slopes %slopes segments %ids
       : tensor<2x6x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x7xf32>, tensor<1x6x4x4xf32>, tensor<2x1x1x4xi1>, tensor<6xf32>, tensor<2x4xi32>
-  // expected-remark @below {{a=2 b=3 c=2(sum) d=4(replicate) e=8(replicate) f=4(replicate) g=7(replicate): [a, bc, d, e], [a, b, f, e], [a, b, f, g], [a, bc, d, g], [a, bc, d], [a, bc, d, g], [., bc, d, f], [a, ., ., f], [bc], [a, d] -> [a, bc, d, e], [a, b, f, e], [a, b, f, g], [a, bc, d, f]; linear in {5}.}}
+  // expected-remark @below {{a=2 b=3 c=2(sum) d=4(replicate) e=8(replicate) f=4(replicate) g=7(replicate) h=2(replicate): [a, bc, d, e], [a, b, f, e], [a, b, f, g], [a, bc, d, g], [a, bc, d, h], [a, bc, d, g], [., bc, d, f], [a, ., ., f], [bc], [a, d] -> [a, bc, d, e], [a, b, f, e], [a, b, f, g], [a, bc, d, f]; linear in {5}.}}
   %1:4 = pp.attention_grad %q, %k, %v, %0#0, %0#1, %0#0 bias %bias mask %mask slopes %slopes segments %ids
-      : tensor<2x6x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x7xf32>, tensor<2x6x4x7xf32>, tensor<2x6x4xf32>
+      : tensor<2x6x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x7xf32>, tensor<2x6x4x7xf32>, tensor<2x6x4x2xf32>
       bias tensor<1x6x4x4xf32> mask tensor<2x1x1x4xi1> slopes tensor<6xf32> segments tensor<2x4xi32> -> tensor<2x6x4x4xf32>
   return
 }

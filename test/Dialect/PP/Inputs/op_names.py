@@ -21,6 +21,7 @@ FORM = "its own form of kernel"
 
 FREE = "costs nothing to compute again"
 SENT = "ranks may send a narrower type than they keep"
+SAME = "has the elements of its operand: both are gathered at once"
 
 # Keyed by op, then by file (without its suffix) or folder.
 ALLOWED = {
@@ -33,6 +34,7 @@ ALLOWED = {
         "Autodiff": MAKES,
         "LocalizeShapes": "a splat is cut by its type alone",
         "InsertReshards": MAKES,
+        "LowerModelReshards": MAKES,
         "AxisParts": "a splat is cut by its type alone",
         "MakeGenerator": MAKES,
         "OptimizerStep": MAKES,
@@ -47,7 +49,7 @@ ALLOWED = {
                 "Prologues": "what a message says of it"},
     "CheckIdsOp": {"TaskBuilder": MAKES},
     "AbsOp": {"OptimizerStep": MAKES},
-    "CompareOp": {"OptimizerStep": MAKES, "StateTasks": MAKES, "TaskBuilder": MAKES},
+    "CompareOp": {"LowerModelReshards": MAKES, "OptimizerStep": MAKES, "StateTasks": MAKES, "TaskBuilder": MAKES},
     "SelectOp": {"OptimizerStep": MAKES, "StateTasks": MAKES, "TaskBuilder": MAKES},
     "AddOp": {"Autodiff": MAKES, "BlockRows": MAKES, "OptimizerStep": MAKES,
               "ReductionForms": "terms are accumulated one by one", "CombinePads": PARTS},
@@ -70,8 +72,8 @@ ALLOWED = {
     "AttentionStepOp": {"EmitAttentionStep": FORM},
     "AttentionGradOp": {file: FORM for file in ("EmitAttentionBackward", "EmitAttentionGrad", "EmitWarpAttentionGrad", "WarpAttention")},
     "ReshapeOp": {"MakeGenerator": MOVES, "OptimizerStep": MAKES, "ShardedTasks": MAKES, "ReductionForms": MAKES,
-                  "LowerModelReshards": MAKES},
-    "TransposeOp": {"MakeGenerator": MAKES, "LowerModelReshards": MAKES, "Cost": "the operand of a matmul, the other way round"},
+                  "LowerModelReshards": MAKES, "ModelPropagation": SAME},
+    "TransposeOp": {"MakeGenerator": MAKES, "LowerModelReshards": MAKES, "ModelPropagation": SAME, "Cost": "the operand of a matmul, the other way round"},
     "SliceOp": {"BlockRows": MAKES, "OptimizerStep": MAKES, "ReductionForms": MAKES, "ShardedTasks": MAKES, "ShardChecker": "a part of a bucket is a slice of it"},
     "PadOp": {"CombinePads": PARTS},
     "ConcatOp": {"BlockRows": MAKES, "MakeGenerator": MAKES, "Codegen": "its operands are computed in their place in its buffer"},
