@@ -44,7 +44,7 @@ MUTATED = [("statistics-of-one-rank", "batch_norm"), ("statistics-of-one-rank", 
            ("rows-not-scattered", "negatives"), ("share-not-divided", "quantile")]
 
 # What of each model is refused over microbatches.
-REFUSED = [("clip", "pp.matmul"), ("batch_norm", "pp.sub"), ("switch", "pp.mul"), ("quantile", "pp.order")]
+REFUSED = [("clip", "pp.matmul"), ("batch_norm", "pp.sub"), ("switch", "pp.mul"), ("quantile", "pp.sort")]
 
 DROPOUT = ("%2 = pp.gelu %1 : tensor<16x10xTYPE>",
            "%kept = pp.dropout %1 {p = 0.25 : f64} : tensor<16x10xTYPE>\n    %2 = pp.gelu %kept : tensor<16x10xTYPE>")

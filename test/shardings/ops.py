@@ -14,7 +14,7 @@ OPS = {}
 # Ops that round nothing: elements move, or are chosen.
 EXACT = {"pp." + name for name in ("neg", "abs", "sign", "floor", "ceil", "round", "relu", "clamp", "maximum", "minimum", "compare", "select", "cast", "copy",
                                    "constant", "iota", "reshape", "transpose", "slice", "pad", "concat", "broadcast", "embedding", "gather", "one_hot",
-                                   "count")}
+                                   "order", "count")}
 
 
 def is_exact(op):
@@ -68,6 +68,7 @@ elementwise("power", np.power)
 elementwise("sqrt", np.sqrt)
 elementwise("rsqrt", lambda x: 1 / np.sqrt(x))
 elementwise("tanh", np.tanh)
+elementwise("atan", np.arctan)
 elementwise("erf", exact_erf)
 elementwise("sigmoid", sigmoid)
 elementwise("softplus", lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))))
@@ -357,6 +358,12 @@ def scatter_add(op, x, ids, updates):
 @define("one_hot")
 def one_hot(op, ids):
     return (ids[..., None] == np.arange(op.shape()[-1])).astype(DTYPES[op.dtype()])
+
+
+@define("order")
+def order(op, x):
+    ids = np.argsort(x if op.has("smallest") else -x, axis=-1, kind="stable")
+    return ids[..., :op.shape()[-1]].astype(DTYPES[op.dtype()])
 
 
 @define("cumsum")

@@ -64,6 +64,12 @@ public:
   void defineMatmul(const MatmulSpec &matmul) override;
   void launch(Stream, int, ppopt_kernel_fn code, void *const *arguments,
               int64_t tiles) override {
+    // Alone, with nothing to progress, a thread takes all tiles at once.
+    if (threads == 1 && !progressHook) {
+      if (tiles > 0)
+        code(arguments, 0, tiles);
+      return;
+    }
     parallelFor(threads, tiles, [&](int64_t begin, int64_t end) {
       callProgressHook();
       code(arguments, begin, end);

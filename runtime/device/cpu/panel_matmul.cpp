@@ -466,7 +466,8 @@ std::unique_ptr<MatmulImplementation> make(const MatmulDescriptor &matmul,
 std::unique_ptr<MatmulImplementation>
 makePanelMatmul(const MatmulDescriptor &matmul, int threads,
                 size_t workspaceBytes) {
-  if (matmul.m < fewestRows)
+  // A product with a vector reads A once: no tile would be used again.
+  if (matmul.m < fewestRows || matmul.n == 1)
     return nullptr;
   switch (matmul.type) {
   case MatmulType::f64:

@@ -8,8 +8,8 @@
 namespace ppopt {
 
 /// Packs B and multiplies it in tiles of C that registers hold. Returns null if
-/// the matmul has too few rows for packing to pay off, if its elements are
-/// bf16, or if the workspace is too small.
+/// the matmul has too few rows for packing to pay off, if B is a vector, if its
+/// elements are bf16, or if the workspace is too small.
 std::unique_ptr<MatmulImplementation>
 makePanelMatmul(const MatmulDescriptor &matmul, int threads,
                 size_t workspaceBytes);
