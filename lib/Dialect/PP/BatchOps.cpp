@@ -107,7 +107,9 @@ IterationSpace ProposedOp::getIterationSpace() { return sameShapeSpace(*this); }
 PP_LINEAR(ProposedOp, 0)
 
 IterationSpace ByModeOp::getIterationSpace() { return sameShapeSpace(*this); }
-PP_LINEAR(ByModeOp, 0, 1)
+/// A term of a sum in training would make one of what an evaluation reads,
+/// which is complete.
+bool ByModeOp::isLinearIn(ArrayRef<unsigned>) { return false; }
 
 /// Gradients are of training.
 PP_ADJOINT(ByModeOp) {
