@@ -81,7 +81,12 @@ ALLOWED = {
     # Neither computes: one changes a state, one reads other memory of it.
     "ProposeOp": {"ReturnProposals": "makes it a result of the entry", "VerifyModel": "has no iteration space"},
     "ProposedOp": {"ReturnProposals": "only proposals may depend on it", "ShardingPropagation": "is cut as the state", "TaskValues": "is an argument of tasks"},
-    **{op: {"VerifyModel": "is refused here"} for op in ("PerMicrobatchOp", "EnterMicrobatchOp", "LeaveMicrobatchOp")},
+    # A region, which is inlined, and its boundary, which no task has.
+    "PerMicrobatchOp": {"InlineCalls": "is inlined here", "VerifyModel": "has no iteration space"},
+    **{op: {"VerifyModel": "is the compiler's", **{file: "is made here" for file in makers}, "LowerMicrobatches": MAKES,
+            "InsertReshards": "what it does to a sum over microbatches", "LocalizeShapes": "is its operand there",
+            "ShardingPropagation": "is cut here", "BatchPropagation": "is cut here"}
+       for op, makers in (("EnterMicrobatchOp", ["LowerReshards"]), ("LeaveMicrobatchOp", ["InlineCalls", "InsertPlan"]))},
     # A choice of programs and tasks, which does not reach these.
     "ByModeOp": {"EntryParts": "consumes it", "TrainingOps": "what evaluations compute", "ReturnProposals": "consumes it where nothing is trained",
                  "ShardingPropagation": "training and evaluation share sums of inputs"},
