@@ -16,6 +16,7 @@
 #include "ppopt/Transforms/Model/Decompose.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
+#include "ppopt/Transforms/Sharding/Reshards.h"
 
 #include "ppopt/Analysis/Shardings.h"
 
@@ -271,18 +272,13 @@ static void setRows(Value value, ArrayRef<int64_t> periods,
 /// Returns the part of the mean over microbatches that a value is.
 static FailureOr<Value> divide(Value value, int64_t microbatches,
                                Operation *before) {
-  Type element = getElementTypeOrSelf(value);
-  if (!isa<FloatType>(element))
+  if (!isa<FloatType>(getElementTypeOrSelf(value)))
     return emitError(value.getLoc())
                << "what a pp.per_microbatch yields has no rows of the batch, "
                   "and is no float whose mean over microbatches could be taken",
            failure();
   OpBuilder builder(before);
-  Location loc = value.getLoc();
-  auto share =
-      ConstantOp::create(builder, loc, RankedTensorType::get({}, element),
-                         1.0 / static_cast<double>(microbatches));
-  return Value(MulOp::create(builder, loc, value, share));
+  return createShare(builder, value.getLoc(), value, microbatches);
 }
 
 LogicalResult LowerMicrobatches::lower(func::FuncOp entry, int64_t batch,
