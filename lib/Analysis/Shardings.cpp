@@ -30,9 +30,9 @@ ShardingAxes ShardingAxes::of(PlanOp plan) {
     ++at;
   }
   if (plan.getMicrobatches() > 1)
-    axes.push_back({builder.getStringAttr(kMicrobatchAxis),
-                    plan.getMicrobatches(), /*splitsBatch=*/true,
-                    indexOf(KeyElement::Microbatch)});
+    axes.insert(plan.getByMicrobatch() ? axes.begin() : axes.end(),
+                {builder.getStringAttr(kMicrobatchAxis), plan.getMicrobatches(),
+                 /*splitsBatch=*/true, indexOf(KeyElement::Microbatch)});
   bool isSplit = llvm::any_of(
       axes, [](const ShardingAxis &axis) { return axis.splitsBatch; });
   if (plan.getEvaluatesRows() && !isSplit)

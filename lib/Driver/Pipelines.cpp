@@ -48,6 +48,7 @@ static void addGeneratorPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createReturnProposals({/*drop=*/true}));
     manager.addPass(
         createInsertPlan(makePlanOptions(options), options, options.table));
+    manager.addPass(createLowerMicrobatches());
     manager.addPass(createDecomposeModel({/*means=*/true}));
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createMixPrecision());
@@ -83,6 +84,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
       manager.addPass(createResizeBatch({options.batch.value_or(0), parts}));
     manager.addPass(
         createInsertPlan(makePlanOptions(options), options, options.table));
+    manager.addPass(createLowerMicrobatches());
     manager.addPass(createAnnotateShardings({options.shard}));
     manager.addPass(createGroupParameters(
         {options.freeze, options.lrScale, options.decay}));

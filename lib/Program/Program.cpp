@@ -88,6 +88,7 @@ void ProgramWriter::addPlan() {
   described.microbatches = plan.getMicrobatches();
   described.schedule = plan.getSchedule();
   described.mixesRows = plan.getMixesRows().value_or("").str();
+  described.byMicrobatch = plan.getByMicrobatch();
   PlanChoices choices = plan.getChoices();
 #define PLAN_CHOICE(FIELD, ...) described.FIELD = choices.FIELD;
 #define PLAN_SWITCH(FIELD, ...) described.FIELD = choices.FIELD;

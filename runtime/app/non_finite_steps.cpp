@@ -143,15 +143,14 @@ std::string describeInput(const Program &program,
                           const StepSamples &samples, int64_t holder) {
   const runtime::Plan &plan = program.plan;
   const runtime::Input &input = program.inputs[found.index];
-  int64_t first =
-      plan.rowsOfPart() * samples.part.value_or(plan.batchPart(holder));
+  int64_t held = found.at.element / rowElements(input);
+  int64_t row =
+      plan.rowOfBatch(samples.part.value_or(plan.batchPart(holder)), held);
   std::string text =
       fmt::format("input '{}' is {}", input.name,
-                  describeNonFinite(found.at, input.shape, first));
+                  describeNonFinite(found.at, input.shape, row - held));
   if (samples.sampler)
-    text +=
-        ", " + samples.sampler->locate(
-                   samples.step, first + found.at.element / rowElements(input));
+    text += ", " + samples.sampler->locate(samples.step, row);
   return text;
 }
 

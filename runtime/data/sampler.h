@@ -26,7 +26,7 @@ public:
   /// SampleReader).
   std::string locate(int64_t batch, int64_t row) const {
     return reader_->locate(
-        order_->at(static_cast<uint64_t>(batch * batchRows_ + row)));
+        order_->at(static_cast<uint64_t>(batch * plan_.batch + row)));
   }
 
   /// Writes the rows of global batch `batch` of the rank with this coordinate
@@ -35,7 +35,7 @@ public:
             const std::vector<runtime::HostBuffer> &inputs) const;
 
 private:
-  int64_t batchRows_, rankRows_;
+  runtime::Plan plan_;
   std::shared_ptr<const SampleReader> reader_;
   std::unique_ptr<const SampleOrder> order_;
 };

@@ -63,6 +63,7 @@ struct Plan {
   int64_t microbatches = 1;
   std::string schedule;
   std::string mixesRows; ///< why an evaluation is by whole batches, or empty
+  bool byMicrobatch = false; ///< each part has rows of each microbatch
 #define PLAN_CHOICE(FIELD, TYPE, DEFAULT, ...) TYPE FIELD = TYPE::DEFAULT;
 #define PLAN_SWITCH(FIELD, ...) bool FIELD = false;
 #define PLAN_LEVEL(FIELD, ...) int64_t FIELD = 0;
@@ -90,6 +91,8 @@ struct Plan {
   int64_t batchPart(int64_t rank) const;
   /// Returns the rows of a part, in all microbatches.
   int64_t rowsOfPart() const { return batch / batchParts(); }
+  /// Returns which row of the batch a part has as its row `row`.
+  int64_t rowOfBatch(int64_t part, int64_t row) const;
   /// Returns the rows of a batch as tasks see it: those of a trainer.
   int64_t rowsOfProgram() const {
     return isAsynchronous() ? rowsOfPart() : batch;
@@ -107,6 +110,10 @@ struct Plan {
                "the op of the model that mixes the rows of a batch. An "
                "evaluation is then the mean over whole batches; otherwise it "
                "is one batch of all its rows");
+    f.optional("by_microbatch", self.byMicrobatch,
+               "each microbatch has consecutive rows of the batch, which the "
+               "ranks split; otherwise each rank has consecutive rows, which "
+               "its microbatches split");
 #define PLAN_CHOICE(FIELD, TYPE, DEFAULT, WORDS, FLAG, LATER, PLACEHOLDER,     \
                     FALLBACK, HELP, MEANING)                                   \
   f(#FIELD, self.FIELD, MEANING);

@@ -79,6 +79,14 @@ int64_t Plan::places() const { return getMesh().places(); }
 
 int64_t Plan::batchParts() const { return getMesh().batchParts(); }
 
+int64_t Plan::rowOfBatch(int64_t part, int64_t row) const {
+  if (!byMicrobatch || isAsynchronous())
+    return part * rowsOfPart() + row;
+  int64_t ofMicrobatch = batch / microbatches;
+  int64_t ofPart = ofMicrobatch / batchParts();
+  return row / ofPart * ofMicrobatch + part * ofPart + row % ofPart;
+}
+
 //===----------------------------------------------------------------------===//
 // Addresses of a rank
 //===----------------------------------------------------------------------===//

@@ -3,10 +3,14 @@
 // RUN: %mutate opt %s --mutate-statistics-of-one-rank | FileCheck %s --check-prefix=STATISTICS
 // RUN: %mutate opt %s --mutate-rows-not-scattered | FileCheck %s --check-prefix=ROWS
 // RUN: %mutate opt %s --mutate-share-not-divided | FileCheck %s --check-prefix=SHARE
+// RUN: sed 's/schedule/by_microbatch, schedule/' %s | %mutate opt --mutate-ranks-outermost | FileCheck %s --check-prefix=OUTERMOST
+// RUN: not %mutate opt %s --mutate-ranks-outermost 2>&1 | FileCheck %s --check-prefix=NOT-INNER
 // RUN: sed 's/pp.all_reduce %\([a-z]*\) .*/pp.tanh %\1 : tensor<4x8xf32>/; s/pp.reduce_scatter %\([a-z]*\) .*/pp.slice %\1 [0] : tensor<32xf32> to tensor<16xf32>/; s/dense<0.5>/dense<2.0>/' %s > %t
 // RUN: not %mutate opt %t --mutate-statistics-of-one-rank 2>&1 | FileCheck %s --check-prefix=NO-SUM
 // RUN: not %mutate opt %t --mutate-rows-not-scattered 2>&1 | FileCheck %s --check-prefix=NO-ROWS
 // RUN: not %mutate opt %t --mutate-share-not-divided 2>&1 | FileCheck %s --check-prefix=NO-SHARE
+// OUTERMOST: pp.plan {batch = 4 : i64, mesh
+// NOT-INNER: error: has no plan by microbatch to change
 // NO-SUM: error: has no sum over ranks to change
 // NO-ROWS: error: has no sum of which ranks have their rows to change
 // NO-SHARE: error: has no share of each part of the batch to change

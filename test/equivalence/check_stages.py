@@ -126,7 +126,7 @@ def check_mutations(programs):
                 "look-up-not-masked", "scatter-at-zero"}  # check_tensor_parallel.py
     missing -= {row[0] for row in [*check_zero.MUTATED, *check_zero.POISONED]} | set(check_zero.ENDED)
     missing -= {"outputs-exchanged", "rows-rotated", "output-not-gathered"}  # check_predictions.py
-    missing -= {"statistics-of-one-rank", "rows-not-scattered", "share-not-divided"}  # check_rows.py
+    missing -= {"statistics-of-one-rank", "rows-not-scattered", "share-not-divided", "ranks-outermost"}  # check_rows.py
     missing -= {"commit-ignores-hold", "evaluation-reads-proposal", "open-left-out", "other-mode"}  # check_states.py
     # which check_generation.py, faults/check_held_updates.py and check_zero.py have.
     missing -= {"position-off-by-one", "tile-at-zero", "update-ignores-hold", "gather-not-on-place"}

@@ -32,6 +32,7 @@ ArrayRef<Mutation> pp::getMutations() {
       {"statistics-of-one-rank", Phase::Partitioned, createStatisticsOfOneRank},
       {"rows-not-scattered", Phase::Partitioned, createRowsNotScattered},
       {"share-not-divided", Phase::Partitioned, createShareNotDivided},
+      {"ranks-outermost", Phase::Kernels, createRanksOutermost},
       {"norm-counts-copies", Phase::Partitioned, createNormCountsCopies},
       {"tile-at-zero", Phase::Partitioned, createTileAtZero},
       {"look-up-at-zero", Phase::Partitioned, createLookUpAtZero},

@@ -183,6 +183,11 @@ def ShareNotDivided : Pass<"mutate-share-not-divided", "::mlir::ModuleOp"> {
   let description = "The first share of a backward, one over the parts of the batch, is gone. No verifier can see it; the comparison of gradients must.";
 }
 
+def RanksOutermost : Pass<"mutate-ranks-outermost", "::mlir::ModuleOp"> {
+  let summary = "Each rank has consecutive rows of a batch, of which its microbatches have parts";
+  let description = "The plan is no longer by microbatch: rows meet that are of different microbatches. No verifier can see it; the comparison of losses must.";
+}
+
 def LookUpAtZero : Pass<"mutate-look-up-at-zero", "::mlir::ModuleOp"> {
   let summary = "Each rank takes its rows of a table for those of the first one";
   let description = [{

@@ -43,6 +43,13 @@ BY_MPI = [("clip", "dp=2"), ("batch_norm", "dp=2,pp=2")]  # all run as threads
 MUTATED = [("statistics-of-one-rank", "batch_norm"), ("statistics-of-one-rank", "switch"), ("rows-not-scattered", "clip"),
            ("rows-not-scattered", "negatives"), ("share-not-divided", "quantile")]
 
+# Models with pp.per_microbatch, plans, numbers of microbatches, and a mutation that one of them shows.
+REGIONS = ["clip", "batch_norm", "switch"]
+OF_REGIONS = [["dp=1"], ["dp=2"], ["fsdp=2", "--zero", "3", *SMALL], ["dp=2,pp=2"]]
+MORE_OF_REGIONS = [["pp=2", "--schedule", "gpipe"], ["dp=2", "--zero", "1"], ["dp=2", "--zero", "2", *SMALL], ["dp=2", "--recompute", "layer"],
+                   ["dp=2", "--recompute", "none"], ["dp=2,tp=2"], ["fsdp=2,pp=2", "--zero", "3", *SMALL], ["dp=2,fsdp=2"]]
+MUTATED_REGIONS = [("ranks-outermost", "clip")]
+
 # What of each model is refused over microbatches.
 REFUSED = [("clip", "pp.matmul"), ("batch_norm", "pp.sub"), ("switch", "pp.mul"), ("quantile", "pp.sort")]
 
@@ -99,6 +106,23 @@ class Rows:
             self.compare_with_torch(result, name)
             compare(result, one)
 
+    def check_regions(self, name, plan, parts, mutation=None):
+        """Against one forward of each microbatch, and any other plan against one rank."""
+        path = self.write(f"{name}_regions")
+        def train(each):
+            flags = [*each, "--microbatches", str(parts)]
+            return self.train(self.compile(name, flags, mutation, path), name)
+        result = train(plan)
+        expect_close("loss", result.losses[0], self.fixtures[name][f"in_parts.{parts}.loss"], TOLERANCE)
+        expect_close("gradient", result.gradients, self.tensors(name, f"in_parts.{parts}.gradient"), TOLERANCE, 1e-2)
+        if plan != ["dp=1"]:
+            compare(result, self.once((name, parts), lambda: train(["dp=1"])))
+
+    def check_one_microbatch(self, name):
+        """A region of all rows is nothing but its ops: same numbers."""
+        result, one = self.train(self.compile(name, ["dp=1"], path=self.write(f"{name}_regions")), name), self.one_rank(name)
+        assert np.array_equal(result.losses, one.losses) and evaluations_of(result) == evaluations_of(one), (result.losses, one.losses)
+
     def check_dropout(self, plan):
         """Of rows that meet: each element is dropped, or not, as on one rank."""
         path = self.write("simclr", change=DROPOUT, called="dropout")
@@ -135,11 +159,14 @@ class Rows:
                               env=environment())
         assert done.returncode == 1, done
         assert re.search(rf"{name}\.mlir:\d+:\d+: error: '{op}' op can't be split over the batch: .*; it compiles with --microbatches 1: an op that mixes rows "
-                         "has no equal step over microbatches", done.stderr), done.stderr
+                         "has no equal step over microbatches; .* write pp.per_microbatch", done.stderr), done.stderr
 
     def check_seen(self, mutation, name):
         try:
-            self.compare_with_torch(self.train(self.compile(name, ["dp=2"], mutation), name), name)
+            if (mutation, name) in MUTATED_REGIONS:
+                self.check_regions(name, ["dp=2"], 2, mutation)
+            else:
+                self.compare_with_torch(self.train(self.compile(name, ["dp=2"], mutation), name), name)
         except Mismatch as seen:
             print(f"  {mutation}, {name}: {seen}", flush=True)
             return
@@ -180,7 +207,11 @@ def main():
                   for ranks, flags, width in ((2, [], 8), (4, ["--recompute", "layer"], 4))]
         cases += [(f"bf16 {' '.join(flags)}", functools.partial(rows.check_bf16, flags)) for flags in ([], ["--reshard-dtype", "f32"])]
         cases += [(f"microbatches of {name}", functools.partial(rows.check_refused, name, op)) for name, op in REFUSED]
-        cases += [(f"mutation {mutation} of {name}", functools.partial(rows.check_seen, mutation, name)) for mutation, name in MUTATED]
+        cases += [(f"regions of {name}, {parts} microbatches, {' '.join(plan)}", functools.partial(rows.check_regions, name, plan, parts))
+                  for name in REGIONS for parts in (2, 4) for plan in [*OF_REGIONS, *(MORE_OF_REGIONS if (name, parts) in (("clip", 2), ("batch_norm", 2)) else [])]]
+        cases += [(f"regions of {name}, one microbatch", functools.partial(rows.check_one_microbatch, name)) for name in REGIONS]
+        cases += [(f"mutation {mutation} of {name}", functools.partial(rows.check_seen, mutation, name))
+                  for mutation, name in [*MUTATED, *MUTATED_REGIONS]]
         cases.append(("fixtures again", lambda: check_fixtures_again(harness.args.pytorch, scratch)))
         harness.cases(cases)
     return harness.finish()

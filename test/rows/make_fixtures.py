@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes fixtures/NAME.safetensors: a batch and parameters (`input.*`, `init.*`), and the `loss` and gradients (`gradient.*`) that PyTorch has for the
-models of Inputs/ on the whole batch, in f64. Usage: make_fixtures.py [FOLDER], in a Python that has torch."""
+models of Inputs/ on the whole batch, in f64; also the mean of the losses of microbatches, of one forward each (`in_parts.COUNT.*`). Usage: make_fixtures.py [FOLDER], in a Python that has torch."""
 import pathlib
 import sys
 
@@ -71,18 +71,27 @@ MODELS = {clip: ({"image": (16, 6), "text": (16, 5)},
           negatives: ({"anchor": (16, 6), "positive": (16, 6)}, {"fc.weight": (6, 4), "proj.weight": (4, 4)})}
 
 
+IN_PARTS = [clip, batch_norm, switch]
+
+
+def run(model, inputs, params, parts=1):
+    leaves = {name: torch.tensor(value, requires_grad=True) for name, value in params.items()}
+    chunks = zip(*(torch.tensor(value).chunk(parts) for value in inputs.values()))
+    loss = sum(model(*chunk, leaves) for chunk in chunks) / parts
+    loss.backward()
+    return {"loss": loss.detach().numpy()} | {f"gradient.{name}": leaf.grad.numpy() for name, leaf in leaves.items()}
+
+
 def main(folder):
     for number, (model, (inputs, params)) in enumerate(MODELS.items()):
         random = np.random.default_rng(number)
         inputs = {name: random.standard_normal(shape) for name, shape in inputs.items()}
         params = {name: 0.7 * random.standard_normal(shape) * np.ones(shape) for name, shape in params.items()}
-        leaves = {name: torch.tensor(value, requires_grad=True) for name, value in params.items()}
-        loss = model(*map(torch.tensor, inputs.values()), leaves)
-        loss.backward()
         tensors = {f"input.{name}": value for name, value in inputs.items()}
         tensors |= {f"init.{name}": value for name, value in params.items()}
-        tensors |= {f"gradient.{name}": leaf.grad.numpy() for name, leaf in leaves.items()}
-        tensors["loss"] = loss.detach().numpy()
+        tensors |= run(model, inputs, params)
+        for parts in (2, 4) if model in IN_PARTS else ():
+            tensors |= {f"in_parts.{parts}.{name}": value for name, value in run(model, inputs, params, parts).items()}
         safetensors_io.write(str(folder / f"{model.__name__}.safetensors"), tensors)
 
 

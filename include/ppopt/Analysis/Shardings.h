@@ -36,8 +36,9 @@ using AxisSet = uint32_t;
 inline bool contains(AxisSet axes, unsigned axis) { return axes >> axis & 1; }
 inline AxisSet onlyAxis(unsigned axis) { return AxisSet(1) << axis; }
 
-/// The axes that shard tensors, in the order of the mesh; the microbatch is the
-/// last.
+/// The axes that shard tensors, in the order of the mesh. The microbatch is the
+/// last, or the first if the plan is by microbatch: those of the batch cut its
+/// rows in this order.
 class ShardingAxes {
 public:
   /// The axes of a plan with more than one coordinate. Places do not shard. If

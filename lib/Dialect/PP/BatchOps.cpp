@@ -31,7 +31,8 @@ static LogicalResult verifyRows(Operation *op, Value whole, Value part,
          << " microbatches and of all";
 }
 
-/// The running microbatch is not a coordinate of a rank: nothing cuts it.
+/// The axis of microbatches cuts the outer loop, which only the whole has:
+/// where it enters it is neither a sum over them nor cut.
 static IterationSpace microbatchSpace(Value whole, Value part,
                                       std::optional<int64_t> dim,
                                       int64_t microbatches, bool enters) {
@@ -42,7 +43,8 @@ static IterationSpace microbatchSpace(Value whole, Value part,
   for (unsigned loop : loops)
     wide.push_back(DimLoops(1, loop));
   if (dim)
-    wide[*dim] = {builder.addLoop(microbatches, LoopKind::Replicate),
+    wide[*dim] = {builder.addLoop(microbatches,
+                                  enters ? LoopKind::Sum : LoopKind::Parallel),
                   loops[*dim]};
   if (enters) {
     builder.addOperand(std::move(wide));

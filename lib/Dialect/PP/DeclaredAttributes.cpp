@@ -3,6 +3,7 @@
 #include "ppopt/Dialect/PP/DeclaredAttributes.h"
 
 #include "ppopt/Dialect/PP/FixedBatch.h"
+#include "ppopt/Dialect/PP/InMicrobatch.h"
 #include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/Origin.h"
@@ -104,6 +105,8 @@ static constexpr Declaration kDeclarations[] = {
 
     {kProposalAttr, kResult, isOf<func::FuncOp>, isValue<StringAttr>,
      "a string"},
+    {kInMicrobatchAttr, kOperation, isAny, isValue<UnitAttr>,
+     "without a value"},
     {kCheckIdsAttr, kOperation, isOf<IterationSpaceOpInterface>,
      isValue<UnitAttr>, "without a value"},
     {kRoleAttr, kArgument, isOf<func::FuncOp, TaskOp>, isValue<RoleAttr>,

@@ -3,10 +3,13 @@
 // Before: functions of a module call each other. After: one function without
 // calls. The locations of its ops keep the chain of calls, an op that draws
 // random numbers knows its call path, and the results of each call are
-// checkpoints.
+// checkpoints. The ops of a pp.per_microbatch are marked, and
+// what leaves it is a pp.leave_microbatch.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/BatchOps.h"
+#include "ppopt/Dialect/PP/InMicrobatch.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
@@ -82,7 +85,8 @@ private:
   struct OpenBlock {
     llvm::iterator_range<Block::iterator> rest;
     Operation *terminator;
-    OnOp mark, clone; ///< null for the function's body
+    Operation *mark = nullptr; ///< null for the function's body
+    OnOp clone;                ///< null if the mark's ops are inlined
   };
 
   Call &getCall() { return calls.back(); }
@@ -93,7 +97,7 @@ private:
                   : op.getLoc();
   }
 
-  void open(Block &block, OnOp mark, OnOp clone) {
+  void open(Block &block, Operation *mark, OnOp clone) {
     blocks.push_back(
         {block.without_terminator(), block.getTerminator(), mark, clone});
   }
@@ -109,10 +113,19 @@ private:
   void leave(ArrayRef<Value> values) {
     OpenBlock block = blocks.back();
     blocks.pop_back();
-    if (block.mark) {
-      YieldOp::create(builder, block.clone.getLoc(), values);
+    if (block.clone) {
+      tag(YieldOp::create(builder, block.clone.getLoc(), values));
       builder.setInsertionPointAfter(block.clone);
-      getCall().mapping.map(block.mark.getResults(), block.clone.getResults());
+      getCall().mapping.map(block.mark->getResults(), block.clone.getResults());
+      return;
+    }
+    if (block.mark) {
+      isInMicrobatch = false;
+      for (auto [result, value] : llvm::zip(block.mark->getResults(), values))
+        getCall().mapping.map(
+            result, LeaveMicrobatchOp::create(
+                        builder, getLoc(*block.mark), value.getType(), value,
+                        /*dim=*/IntegerAttr(), builder.getI64IntegerAttr(1)));
       return;
     }
     func::CallOp op = getCall().op;
@@ -122,6 +135,12 @@ private:
       return;
     for (auto [result, value] : llvm::zip(op.getResults(), values))
       getCall().mapping.map(result, mark(value, getLoc(*op)));
+  }
+
+  /// Marks an op as one of a pp.per_microbatch, if it is.
+  void tag(Operation *op) {
+    if (isInMicrobatch && !isa<ParamOp>(op))
+      op->setAttr(kInMicrobatchAttr, builder.getUnitAttr());
   }
 
   LogicalResult clone(Operation &op) {
@@ -137,14 +156,25 @@ private:
     if (auto on = dyn_cast<OnOp>(op)) {
       auto clone =
           OnOp::create(builder, loc, on.getResultTypes(), on.getPlace());
+      tag(clone);
       builder.createBlock(&clone.getBody());
       open(on.getBody().front(), on, clone);
+      return success();
+    }
+    if (auto rows = dyn_cast<PerMicrobatchOp>(op)) {
+      if (isInMicrobatch)
+        return emitError(loc, "'pp.per_microbatch' op is in another one; ")
+               << "remove one of them: all of its ops compute with the rows of "
+                  "one microbatch";
+      isInMicrobatch = true;
+      open(rows.getBody().front(), rows, {});
       return success();
     }
     if (auto call = dyn_cast<func::CallOp>(op))
       return cloneCall(call, loc);
     Operation *clone = builder.clone(op, getCall().mapping);
     clone->setLoc(loc);
+    tag(clone);
     auto space = dyn_cast<IterationSpaceOpInterface>(op);
     if (space && space.drawsNumbers() && !op.getAttr(kStream)) {
       std::string draw = "/#" + std::to_string(getCall().ordinal++);
@@ -180,7 +210,9 @@ private:
     if (!isa<FloatType>(getElementTypeOrSelf(value)) ||
         isa_and_nonnull<CheckpointOp>(value.getDefiningOp()))
       return value;
-    return CheckpointOp::create(builder, loc, value);
+    auto op = CheckpointOp::create(builder, loc, value);
+    tag(op);
+    return op;
   }
 
   SymbolTable &symbols;
@@ -189,6 +221,7 @@ private:
   std::vector<OpenBlock> blocks;
   DenseSet<Operation *> active; ///< the functions of `calls`
   int64_t opCount = 0;
+  bool isInMicrobatch = false; ///< in a pp.per_microbatch
 };
 
 struct InlineCalls : pp::impl::InlineCallsBase<InlineCalls> {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
@@ -75,7 +76,8 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
                             : builder.getDenseI64ArrayAttr(stagePlaces),
         deviceMemory ? builder.getI64IntegerAttr(deviceMemory) : IntegerAttr(),
         trainers, /*evaluates_rows=*/false,
-        /*mixes_rows=*/StringAttr(), /*by_microbatch=*/false);
+        /*mixes_rows=*/StringAttr(),
+        /*by_microbatch=*/microbatches > 1 && leavesMicrobatches(*entry));
     plan.setChoices(*choices);
     if (failed(verify(plan))) // whether the batch can be divided
       return signalPassFailure();
@@ -85,6 +87,14 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
 
 private:
   std::optional<ppopt::schedule::Table> table;
+
+  /// Returns whether the model computes with the rows of one microbatch.
+  /// Predictions are made row by row.
+  static bool leavesMicrobatches(func::FuncOp entry) {
+    return !hasOutputs(entry) &&
+           entry.walk([](LeaveMicrobatchOp) { return WalkResult::interrupt(); })
+               .wasInterrupted();
+  }
 
   /// Returns the size of the batch's axis, which becomes 1.
   static int64_t takeTrainers(ArrayAttr &axes) {

@@ -132,21 +132,21 @@ static LogicalResult verifyBlock(Block &block) {
     if (isa<RepeatOp>(op))
       return op.emitOpError("is to be written out before a model is checked; "
                             "run pp-unroll-repeats first");
-    if (isa<PerMicrobatchOp, EnterMicrobatchOp, LeaveMicrobatchOp>(op))
-      return op.emitOpError("is not compiled yet");
-    if (!isa<func::ReturnOp, func::CallOp, OnOp, YieldOp, ProposeOp>(op) &&
-        !isa<IterationSpaceOpInterface>(op))
+    if (!isa<func::ReturnOp, func::CallOp, OnOp, PerMicrobatchOp, YieldOp,
+             ProposeOp>(op) &&
+        (!isa<IterationSpaceOpInterface>(op) ||
+         isa<EnterMicrobatchOp, LeaveMicrobatchOp>(op)))
       return op.emitError("'")
              << op.getName()
              << "' is not an op of a model; models consist of pp's model ops, "
-                "pp.on, func.call and func.return";
+                "pp.on, pp.per_microbatch, func.call and func.return";
     if (failed(verifyModelAttributes(
             {AttributeHolder::Operation, &op},
             op.getDiscardableAttrDictionary().getValue())) ||
         failed(verifyTypes(op.getLoc(), op.getResultTypes())))
       return failure();
-    if (auto on = dyn_cast<OnOp>(op))
-      if (failed(verifyBlock(on.getBody().front())))
+    if (isa<OnOp, PerMicrobatchOp>(op))
+      if (failed(verifyBlock(op.getRegion(0).front())))
         return failure();
   }
   return success();

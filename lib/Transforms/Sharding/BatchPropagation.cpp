@@ -1,5 +1,6 @@
 //===- BatchPropagation.cpp - How the batch is cut ------------------------===//
 
+#include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
@@ -24,17 +25,20 @@ InFlightDiagnostic ShardingPropagation::refuse(Operation *op,
              : isResize ? "; leave --batch out and change the model's shapes"
              : batchAxes & ~axes.getRankAxes()
                  ? "; it compiles with --microbatches 1: an op that mixes rows "
-                   "has no equal step over microbatches"
+                   "has no equal step over microbatches; for what is to be of "
+                   "the rows of one microbatch, write pp.per_microbatch { ... "
+                   "} "
+                   "around it"
                  : "; it compiles with a --mesh that does not split the batch");
 }
 
-/// Returns whether rows may meet over all axes of the batch, from now on, since
-/// an op was refused that mixes them.
+/// Returns whether rows may meet over all ranks that split the batch, from now
+/// on, since an op was refused that mixes them.
 bool ShardingPropagation::letRowsMeet() {
-  if (!isRefused || isResize || met || (batchAxes & ~axes.getRankAxes()))
+  if (!isRefused || isResize || met || !canRowsMeet(axes))
     return false;
-  met = batchAxes;
-  return true;
+  met = batchAxes & axes.getRankAxes();
+  return met != 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -289,6 +293,50 @@ void ShardingPropagation::readScattered(Value value, Sharding &read) const {
         return;
   if ((read.sums & cut) == cut)
     read = std::move(part);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of a microbatch
+//===----------------------------------------------------------------------===//
+
+/// What enters a microbatch or leaves it is cut over ranks there, and over
+/// microbatches and ranks outside.
+LogicalResult ShardingPropagation::cutMicrobatches(OpState &state) {
+  Sharding &read = state.reads[0];
+  bool enters = isa<EnterMicrobatchOp>(*state.op);
+  AxisSet others = batchAxes & ~axes.getRankAxes();
+  if (enters && (read.sums & others))
+    completeInputSums(state, /*countsOnly=*/false);
+  if (enters && (read.sums & others))
+    return refuse(state.op, "it reads a sum over all microbatches, which is "
+                            "not complete before the last one");
+  std::optional<unsigned> dim = getMicrobatchDim(state.op);
+  if (!dim)
+    return success();
+  const DimLoops &loops =
+      (enters ? state.space.operands : state.space.results)[0][*dim];
+  Value whole = enters ? state.op->getOperand(0) : state.op->getResult(0);
+  int64_t period = getShape(whole)[*dim];
+  for (unsigned axis = 0; axis < axes.size(); ++axis) {
+    if (!contains(batchAxes, axis))
+      continue;
+    std::optional<LoopCut> cut =
+        projectToLoop(state.space, loops, axes[axis].parts, period);
+    if (!cut)
+      return refuse(state.op,
+                    "a pp.per_microbatch computes with all rows of one "
+                    "microbatch together");
+    auto known = read.findCut(axis);
+    if (known && contains(getApart(), axis) &&
+        (known->first != *dim || known->second.period != period))
+      return refuse(state.op,
+                    "its rows are not those of dimension " + Twine(*dim));
+    (void)addCut(state.loops[cut->loop], {axis, cut->period},
+                 state.space.loops[cut->loop].extent, axes);
+    state.cut |= onlyAxis(axis);
+    period /= axes[axis].parts;
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,7 @@
 #include "ppopt/Transforms/Model/Decompose.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
+#include "ppopt/Transforms/Sharding/Reshards.h"
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 
 namespace mlir::pp {
@@ -31,7 +32,7 @@ struct DecomposeSharded : pp::impl::DecomposeShardedBase<DecomposeSharded> {
     ShardingAxes axes = ShardingAxes::of(*plan);
     // Over microbatches and single rows nothing is decomposed.
     AxisSet batch = axes.getBatchAxes(), ranks = axes.getRankAxes();
-    while ((batch & ~ranks) == 0 || (ranks & ~batch) != 0) {
+    while (canRowsMeet(axes) || (ranks & ~batch) != 0) {
       ShardingPropagation propagation(*entry, axes);
       if (failed(propagation.run()))
         return signalPassFailure();

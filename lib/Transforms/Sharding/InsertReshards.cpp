@@ -2,6 +2,7 @@
 
 #include "ppopt/Analysis/AxisParts.h"
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
@@ -43,7 +44,8 @@ private:
 std::optional<SmallVector<Cuts>>
 pp::findPartLoops(Value value, const Sharding &rows, const ShardingAxes &axes) {
   auto op = value.getDefiningOp<IterationSpaceOpInterface>();
-  if (!op || op->getNumResults() != 1 || isa<ParamOp>(*op) || isTable(op))
+  if (!op || op->getNumResults() != 1 || isa<ParamOp>(*op) || isTable(op) ||
+      getMicrobatchDim(op))
     return std::nullopt;
   IterationSpace space = op.getIterationSpace();
   std::optional<SmallVector<Cuts>> loops =
@@ -54,6 +56,33 @@ pp::findPartLoops(Value value, const Sharding &rows, const ShardingAxes &axes) {
     if (!cuts.empty() && loop.kind != LoopKind::Parallel)
       return std::nullopt;
   return loops;
+}
+
+bool pp::canRowsMeet(const ShardingAxes &axes) {
+  AxisSet ranks = axes.getBatchAxes() & axes.getRankAxes();
+  AxisSet others = axes.getBatchAxes() & ~ranks;
+  return ranks && (!others || others == onlyAxis(0));
+}
+
+std::optional<unsigned> pp::getMicrobatchDim(Operation *op) {
+  std::optional<uint64_t> dim;
+  if (auto enter = dyn_cast<EnterMicrobatchOp>(op))
+    dim = enter.getDim();
+  else if (auto leave = dyn_cast<LeaveMicrobatchOp>(op))
+    dim = leave.getDim();
+  return dim;
+}
+
+void pp::crossMicrobatches(Operation *op, const ShardingAxes &axes,
+                           Sharding &result) {
+  std::optional<unsigned> axis =
+      axes.find(StringAttr::get(op->getContext(), kMicrobatchAxis));
+  if (!axis)
+    return;
+  if (isa<EnterMicrobatchOp>(op))
+    result.sums &= ~onlyAxis(*axis);
+  else if (isa<LeaveMicrobatchOp>(op) && !getMicrobatchDim(op))
+    result.sums |= onlyAxis(*axis);
 }
 
 bool pp::isPrologueSum(Value sum) {

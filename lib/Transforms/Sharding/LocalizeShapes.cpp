@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/RandomKey.h"
@@ -182,6 +183,13 @@ void OpLocalizer::localize() {
 void OpLocalizer::run() {
   if (!table.axes.empty())
     localize();
+  // A rank has one microbatch at a time.
+  entry.getBody().walk([&](Operation *op) {
+    if (!isa<EnterMicrobatchOp, LeaveMicrobatchOp>(op))
+      return;
+    op->replaceAllUsesWith(op->getOperands());
+    op->erase();
+  });
   entry.getBody().walk([&](IterationSpaceOpInterface op) {
     if (op.needsRandomKey())
       op->insertOperands(op->getNumOperands(), getOrAddRandomKey(entry));

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
@@ -35,8 +36,8 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Returns whether a value depends on an input of the model, and on no
-/// parameter.
+/// Returns whether a value depends on an input of the model, on no parameter,
+/// and not on which microbatch is running.
 static bool followsFromInputs(Value value, DenseMap<Value, bool> &known) {
   if (isa<BlockArgument>(value))
     return true;
@@ -44,7 +45,7 @@ static bool followsFromInputs(Value value, DenseMap<Value, bool> &known) {
   if (auto found = known.find(value); found != known.end())
     return found->second;
   Operation *op = value.getDefiningOp();
-  bool follows = !op || (!isa<ParamOp>(op) &&
+  bool follows = !op || (!isa<ParamOp, EnterMicrobatchOp>(op) &&
                          llvm::all_of(op->getOperands(), [&](Value operand) {
                            return followsFromInputs(operand, known);
                          }));
@@ -288,7 +289,7 @@ bool ReshardLowering::canCut(Value value, const Sharding &rows) {
 /// Returns whether ranks must exchange a value inside a task, or take their
 /// part of it there. The propagation lets no other axes of the batch need that.
 bool ReshardLowering::needsTask(ReshardOp op) {
-  if (batchAxes & ~axes.getRankAxes())
+  if (!canRowsMeet(axes))
     return false;
   const Sharding &from = table.of(op.getX()), &to = table.of(op.getResult());
   Sharding rows = to.onlyCuts(batchAxes);
@@ -299,7 +300,8 @@ bool ReshardLowering::needsTask(ReshardOp op) {
   if (from.onlyCuts(batchAxes) != rows)
     return !rows.getCutAxes() || (to.sums & batchAxes) ||
            !canCut(op.getX(), rows);
-  return !isShare(op) && !canComplete(op.getX());
+  // The prologue completes a sum over all axes.
+  return !isShare(op) && ((to.sums & batchAxes) || !canComplete(op.getX()));
 }
 
 void ReshardLowering::run() {

@@ -6,6 +6,7 @@
 #include "ppopt/Dialect/PP/ParallelOps.h"
 
 #include "ppopt/Analysis/AxisParts.h"
+#include "ppopt/Transforms/Sharding/Reshards.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -103,10 +104,10 @@ void ShardingPropagation::setResults(OpState &state) {
   for (const Sharding &read : state.reads)
     passes |= read.sums;
   // What prologues sum is the same in training and evaluation.
-  bool isFromInputs = !isa<ParamOp, ProposedOp, ByModeOp>(*state.op) &&
-                      llvm::all_of(state.op->getOperands(), [&](Value operand) {
-                        return fromInputs.contains(operand);
-                      });
+  bool isFromInputs =
+      !isa<ParamOp, ProposedOp, ByModeOp, EnterMicrobatchOp>(*state.op) &&
+      llvm::all_of(state.op->getOperands(),
+                   [&](Value operand) { return fromInputs.contains(operand); });
   for (auto [result, tensor] :
        llvm::zip(state.op->getResults(), state.space.results)) {
     Sharding sharding = projectToTensor(state.space, tensor, state.loops);
@@ -117,6 +118,7 @@ void ShardingPropagation::setResults(OpState &state) {
           (state.space.loops[i].kind == LoopKind::Max ? sharding.maxima
                                                       : sharding.sums) |=
               onlyAxis(cut.axis);
+    crossMicrobatches(state.op, axes, sharding);
     table.values[result] = std::move(sharding);
     if (isFromInputs)
       fromInputs.insert(result);
@@ -176,8 +178,12 @@ LogicalResult ShardingPropagation::propagate(IterationSpaceOpInterface op) {
     setResults(state);
     return success();
   }
+  if (isa<EnterMicrobatchOp, LeaveMicrobatchOp>(*op) &&
+      failed(cutMicrobatches(state)))
+    return failure();
   for (unsigned axis = 0; axis < axes.size(); ++axis)
-    if (contains(getAxesOf(op), axis) && failed(chooseLoop(state, axis)))
+    if (contains(getAxesOf(op) & ~state.cut, axis) &&
+        failed(chooseLoop(state, axis)))
       return failure();
   if (failed(readAlongLoops(state)) || failed(admitBatchSums(state)))
     return failure();

@@ -126,6 +126,7 @@ LogicalResult ShardingChecker::checkSpace(IterationSpaceOpInterface op) {
           (space.loops[loop].kind == LoopKind::Max ? expected.maxima
                                                    : expected.sums) |=
               onlyAxis(cut.axis);
+    crossMicrobatches(op, axes, expected);
     if (failed(expect(op, "result " + Twine(i), table.of(result), expected,
                       result)))
       return failure();

@@ -348,9 +348,9 @@ func.func @states(%x: tensor<4x8xf32>) {
   %1 = pp.proposed %0 : tensor<4x8xf32>
   // expected-remark @below {{a=4 b=8: [a, b], [a, b] -> [a, b].}}
   %2 = pp.by_mode %x, %0 : tensor<4x8xf32>
-  // expected-remark @below {{a=2 b=8 c=2(replicate): [ca, b] -> [a, b]; linear in {0}.}}
+  // expected-remark @below {{a=2 b=8 c=2(sum): [ca, b] -> [a, b]; linear in {0}.}}
   %3 = pp.enter_microbatch %x {dim = 0 : i64, microbatches = 2 : i64} : tensor<4x8xf32> to tensor<2x8xf32>
-  // expected-remark @below {{a=2 b=8 c=2(replicate): [a, b] -> [ca, b]; linear in {0}.}}
+  // expected-remark @below {{a=2 b=8 c=2: [a, b] -> [ca, b]; linear in {0}.}}
   %4 = pp.leave_microbatch %3 {dim = 0 : i64, microbatches = 2 : i64} : tensor<2x8xf32> to tensor<4x8xf32>
   return
 }

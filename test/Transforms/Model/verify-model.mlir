@@ -108,7 +108,7 @@ func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
 // -----
 
 func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
-  // expected-error @below {{'builtin.unrealized_conversion_cast' is not an op of a model; models consist of pp's model ops, pp.on, func.call and func.return}}
+  // expected-error @below {{'builtin.unrealized_conversion_cast' is not an op of a model; models consist of pp's model ops, pp.on, pp.per_microbatch, func.call and func.return}}
   %0 = builtin.unrealized_conversion_cast %x : tensor<4xf32> to tensor<f32>
   return %0 : tensor<f32>
 }
@@ -430,10 +430,11 @@ func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // -----
 
+// A region is checked as the body of a function is.
 func.func @main(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
-  // expected-error @below {{'pp.per_microbatch' op is not compiled yet}}
   %0 = pp.per_microbatch -> tensor<f32> {
-    %1 = pp.reduce sum %x [0, 1] : tensor<4x8xf32>
+    // expected-error @below {{'builtin.unrealized_conversion_cast' is not an op of a model}}
+    %1 = builtin.unrealized_conversion_cast %x : tensor<4x8xf32> to tensor<f32>
     pp.yield %1 : tensor<f32>
   }
   return %0 : tensor<f32>
@@ -442,7 +443,7 @@ func.func @main(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
 // -----
 
 func.func @main(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
-  // expected-error @below {{'pp.enter_microbatch' op is not compiled yet}}
+  // expected-error @below {{'pp.enter_microbatch' is not an op of a model}}
   %0 = pp.enter_microbatch %x {dim = 0 : i64, microbatches = 2 : i64} : tensor<4x8xf32> to tensor<2x8xf32>
   %1 = pp.reduce sum %0 [0, 1] : tensor<2x8xf32>
   return %1 : tensor<f32>

@@ -4,7 +4,7 @@
 
 func.func @regroups(%x: tensor<8x2x3xf32> {pp.input = "x"}) -> tensor<f32> {
   %0 = pp.transpose %x [1, 0, 2] : tensor<8x2x3xf32>
-  // expected-error @+1 {{'pp.reshape' op can't be split over the batch: it mixes rows of the batch (each result needs all of them); it compiles with --microbatches 1: an op that mixes rows has no equal step over microbatches}}
+  // expected-error @+1 {{'pp.reshape' op can't be split over the batch: it mixes rows of the batch (each result needs all of them); it compiles with --microbatches 1: an op that mixes rows has no equal step over microbatches; for what is to be of the rows of one microbatch, write pp.per_microbatch { ... } around it}}
   %1 = pp.reshape %0 : tensor<2x8x3xf32> to tensor<2x6x4xf32>
   %2 = pp.reduce sum %1 [0, 1, 2] : tensor<2x6x4xf32>
   return %2 : tensor<f32>

@@ -157,6 +157,25 @@ TEST(Plan, OnlySomeAxesSplitTheBatch) {
   EXPECT_EQ(plan.placeOf(0), 0);
 }
 
+TEST(Plan, RanksHaveRowsOfEachMicrobatch) {
+  Plan plan;
+  plan.mesh = {{"dp", 2}};
+  plan.batch = 12;
+  plan.microbatches = 3;
+  auto rowsOf = [&](int64_t part) {
+    std::vector<int64_t> rows;
+    for (int64_t row = 0; row < plan.rowsOfPart(); ++row)
+      rows.push_back(plan.rowOfBatch(part, row));
+    return rows;
+  };
+  EXPECT_EQ(rowsOf(1), (std::vector<int64_t>{6, 7, 8, 9, 10, 11}));
+  plan.byMicrobatch = true;
+  EXPECT_EQ(rowsOf(0), (std::vector<int64_t>{0, 1, 4, 5, 8, 9}));
+  EXPECT_EQ(rowsOf(1), (std::vector<int64_t>{2, 3, 6, 7, 10, 11}));
+  plan.sync = schema::Sync::async; // a trainer has its own microbatches
+  EXPECT_EQ(rowsOf(1), (std::vector<int64_t>{6, 7, 8, 9, 10, 11}));
+}
+
 class ProgramErrors : public testing::TestWithParam<Wrong> {};
 
 TEST_P(ProgramErrors, NameTheField) {

@@ -21,6 +21,22 @@ def ResizeBatch : Pass<"pp-resize-batch", "::mlir::ModuleOp"> {
                  Option<"parts", "parts", "int64_t", /*default=*/"1", "the entry gets this part of the rows">];
 }
 
+def LowerMicrobatches : Pass<"pp-lower-microbatches", "::mlir::ModuleOp"> {
+  let summary = "Gives the ops of a pp.per_microbatch the rows of one microbatch";
+  let description = [{
+    Between them and the rest of the model stand `pp.enter_microbatch` and `pp.leave_microbatch`.
+    What has no rows and leaves is divided by the number of microbatches: their mean. If the plan is
+    not by microbatch, since it has one, the ops are left as they are.
+
+    ```mlir
+    %0 = pp.matmul %a, %b {pp.in_microbatch, transpose_rhs}                        // before, 8 rows
+    %y = pp.leave_microbatch %0 {microbatches = 1 : i64}
+
+    %a2 = pp.enter_microbatch %a {dim = 0 : i64, microbatches = 2 : i64}           // after, 4 rows
+    ```
+  }];
+}
+
 def AnnotateShardings : Pass<"pp-annotate-shardings", "::mlir::ModuleOp"> {
   let summary = "Annotates parameters and inputs as --shard says";
   let description = [{

@@ -10,10 +10,24 @@ namespace mlir::pp {
 
 /// Returns the cuts of the loops of the op that makes a value if it computes
 /// what a sharding with batch axes alone says. Returns nothing if a cut loop is
-/// not parallel, or if the value is a parameter, a table or one of several
-/// results.
+/// not parallel, or if the value is a parameter, a table, one of several
+/// results or at the boundary of a microbatch.
 std::optional<SmallVector<Cuts>>
 findPartLoops(Value value, const Sharding &rows, const ShardingAxes &axes);
+
+/// Returns whether ranks split the batch, and what they have together at one
+/// time is the same rows under every mesh: all rows, or those of a microbatch,
+/// whose cut is then the outermost.
+bool canRowsMeet(const ShardingAxes &axes);
+
+/// Returns the dimension of the rows that enter or leave a microbatch, if the
+/// op is of these and has one.
+std::optional<unsigned> getMicrobatchDim(Operation *op);
+
+/// Changes what the loops of an op make of its result where that enters a
+/// microbatch, and is no sum over them, or leaves one, and is.
+void crossMicrobatches(Operation *op, const ShardingAxes &axes,
+                       Sharding &result);
 
 /// Returns whether the prologue can complete a sum of this type over inputs:
 /// accumulators are floats.

@@ -45,9 +45,9 @@ inline constexpr llvm::StringLiteral kAnnotateAdvice =
 /// further sweep then begins with these.
 ///
 /// At first batch axes never need a collective between two ops. If an op mixes
-/// rows and ranks alone cut the batch, rows meet: the batch axes may then be
-/// gathered, scattered and reduced as axes of the model are. Over microbatches
-/// such an op is an error that names it.
+/// rows that ranks have at one time, rows meet: the batch axes of ranks may
+/// then be gathered, scattered and reduced as axes of the model are. Over
+/// microbatches such an op is an error that names it.
 class ShardingPropagation {
 public:
   ShardingPropagation(func::FuncOp entry, const ShardingAxes &axes)
@@ -112,6 +112,7 @@ private:
                                                     unsigned axis);
   LogicalResult checkBatchKind(OpState &state, unsigned axis,
                                const LoopCut &cut);
+  LogicalResult cutMicrobatches(OpState &state);
   LogicalResult admitBatchSums(OpState &state);
   void completeInputSums(OpState &state, bool countsOnly);
   bool readsParameters(const OpState &state) const;

@@ -33,6 +33,7 @@ ALLOWED = {
     "ConstantOp": {
         "Autodiff": MAKES,
         "LocalizeShapes": "a splat is cut by its type alone",
+        "LowerMicrobatches": "a splat is cut by its type alone",
         "InsertReshards": MAKES,
         "LowerModelReshards": MAKES,
         "AxisParts": "a splat is cut by its type alone",
@@ -74,14 +75,20 @@ ALLOWED = {
     "ReshapeOp": {"MakeGenerator": MOVES, "OptimizerStep": MAKES, "ShardedTasks": MAKES, "ReductionForms": MAKES,
                   "LowerModelReshards": MAKES, "ModelPropagation": SAME},
     "TransposeOp": {"MakeGenerator": MAKES, "LowerModelReshards": MAKES, "ModelPropagation": SAME, "Cost": "the operand of a matmul, the other way round"},
-    "SliceOp": {"BlockRows": MAKES, "OptimizerStep": MAKES, "ReductionForms": MAKES, "ShardedTasks": MAKES, "ShardChecker": "a part of a bucket is a slice of it"},
-    "PadOp": {"CombinePads": PARTS},
+    "SliceOp": {"LowerMicrobatches": "its offsets number rows", "BlockRows": MAKES, "OptimizerStep": MAKES, "ReductionForms": MAKES, "ShardedTasks": MAKES, "ShardChecker": "a part of a bucket is a slice of it"},
+    "PadOp": {"LowerMicrobatches": "its offsets number rows", "CombinePads": PARTS},
     "ConcatOp": {"BlockRows": MAKES, "MakeGenerator": MAKES, "Codegen": "its operands are computed in their place in its buffer"},
     "BroadcastOp": {"KernelOutliner": "left out of names", "LinesAlongDim": "repeats one id for a row"},
     # Neither computes: one changes a state, one reads other memory of it.
     "ProposeOp": {"ReturnProposals": "makes it a result of the entry", "VerifyModel": "has no iteration space"},
-    "ProposedOp": {"ReturnProposals": "only proposals may depend on it", "ShardingPropagation": "is cut as the state", "TaskValues": "is an argument of tasks"},
-    **{op: {"VerifyModel": "is refused here"} for op in ("PerMicrobatchOp", "EnterMicrobatchOp", "LeaveMicrobatchOp")},
+    "ProposedOp": {"LowerMicrobatches": "is the same in all microbatches", "ReturnProposals": "only proposals may depend on it", "ShardingPropagation": "is cut as the state", "TaskValues": "is an argument of tasks"},
+    # A region, which is inlined, and its boundary, which no task has.
+    "PerMicrobatchOp": {"InlineCalls": "is inlined here", "VerifyModel": "has no iteration space"},
+    **{op: {"VerifyModel": "is the compiler's", "LowerMicrobatches": MAKES,
+            "InsertReshards": "what it does to a sum over microbatches", "LocalizeShapes": "is its operand there",
+            "ShardingPropagation": "is cut here"} | others
+       for op, others in (("EnterMicrobatchOp", {"LowerReshards": "ends what follows from inputs", "BatchPropagation": "is cut here"}),
+                          ("LeaveMicrobatchOp", {"InlineCalls": MAKES, "InsertPlan": "tells that the model has a region"}))},
     # A choice of programs and tasks, which does not reach these.
     "ByModeOp": {"EntryParts": "consumes it", "TrainingOps": "what evaluations compute", "ReturnProposals": "consumes it where nothing is trained",
                  "ShardingPropagation": "training and evaluation share sums of inputs"},
