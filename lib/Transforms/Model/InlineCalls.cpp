@@ -3,8 +3,8 @@
 // Before: functions of a module call each other. After: one function without
 // calls. The locations of its ops keep the chain of calls, an op that draws
 // random numbers knows its call path, and the results of each call are
-// checkpoints. The ops of a pp.per_microbatch are marked, and
-// what leaves it is a pp.leave_microbatch.
+// checkpoints. The ops of a pp.per_microbatch are marked, and what leaves it is
+// a pp.leave_microbatch.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ppopt/Dialect/PP/BatchOps.h"
+#include "ppopt/Dialect/PP/InMicrobatch.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
@@ -77,7 +77,7 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
         deviceMemory ? builder.getI64IntegerAttr(deviceMemory) : IntegerAttr(),
         trainers, /*evaluates_rows=*/false,
         /*mixes_rows=*/StringAttr(),
-        /*by_microbatch=*/microbatches > 1 && leavesMicrobatches(*entry));
+        /*by_microbatch=*/microbatches > 1 && hasMicrobatchOps(*entry));
     plan.setChoices(*choices);
     if (failed(verify(plan))) // whether the batch can be divided
       return signalPassFailure();
@@ -90,10 +90,11 @@ private:
 
   /// Returns whether the model computes with the rows of one microbatch.
   /// Predictions are made row by row.
-  static bool leavesMicrobatches(func::FuncOp entry) {
-    return !hasOutputs(entry) &&
-           entry.walk([](LeaveMicrobatchOp) { return WalkResult::interrupt(); })
-               .wasInterrupted();
+  static bool hasMicrobatchOps(func::FuncOp entry) {
+    WalkResult result = entry.walk([](Operation *op) {
+      return WalkResult(failure(op->hasAttr(kInMicrobatchAttr)));
+    });
+    return !hasOutputs(entry) && result.wasInterrupted();
   }
 
   /// Returns the size of the batch's axis, which becomes 1.

@@ -26,9 +26,8 @@ InFlightDiagnostic ShardingPropagation::refuse(Operation *op,
              : batchAxes & ~axes.getRankAxes()
                  ? "; it compiles with --microbatches 1: an op that mixes rows "
                    "has no equal step over microbatches; for what is to be of "
-                   "the rows of one microbatch, write pp.per_microbatch { ... "
-                   "} "
-                   "around it"
+                   "the rows of one microbatch, write "
+                   "pp.per_microbatch { ... } around it"
                  : "; it compiles with a --mesh that does not split the batch");
 }
 
@@ -38,7 +37,7 @@ bool ShardingPropagation::letRowsMeet() {
   if (!isRefused || isResize || met || !canRowsMeet(axes))
     return false;
   met = batchAxes & axes.getRankAxes();
-  return met != 0;
+  return true;
 }
 
 //===----------------------------------------------------------------------===//

@@ -88,7 +88,7 @@ ALLOWED = {
             "InsertReshards": "what it does to a sum over microbatches", "LocalizeShapes": "is its operand there",
             "ShardingPropagation": "is cut here"} | others
        for op, others in (("EnterMicrobatchOp", {"LowerReshards": "ends what follows from inputs", "BatchPropagation": "is cut here"}),
-                          ("LeaveMicrobatchOp", {"InlineCalls": MAKES, "InsertPlan": "tells that the model has a region"}))},
+                          ("LeaveMicrobatchOp", {"InlineCalls": MAKES}))},
     # A choice of programs and tasks, which does not reach these.
     "ByModeOp": {"EntryParts": "consumes it", "TrainingOps": "what evaluations compute", "ReturnProposals": "consumes it where nothing is trained",
                  "ShardingPropagation": "training and evaluation share sums of inputs"},
