@@ -2,8 +2,11 @@
 
 #include "Mutations.h"
 
+#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/RandomKey.h"
+
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -107,6 +110,20 @@ void pp::takeFirstTile(Operation *op) {
                             cut.getPeriod());
   });
   op->setAttr("tile", TileAttr::get(op->getContext(), cuts, tile.getShape()));
+}
+
+AllReduceOp pp::findSum(ModuleOp module, ArrayRef<TaskKind> kinds) {
+  return findFirst<AllReduceOp>(module, [&](AllReduceOp op) {
+    auto task = op->getParentOfType<TaskOp>();
+    return task && llvm::is_contained(kinds, task.getKind());
+  });
+}
+
+Value pp::scaleOperand(AllReduceOp sum, double factor) {
+  OpBuilder builder(sum);
+  auto type = RankedTensorType::get({}, getElementTypeOrSelf(sum.getX()));
+  Value scale = ConstantOp::create(builder, sum.getLoc(), type, factor);
+  return MulOp::create(builder, sum.getLoc(), sum.getX(), scale);
 }
 
 LogicalResult pp::requireChange(bool isChanged, ModuleOp module,

@@ -4,6 +4,7 @@
 #define PPOPT_TEST_LIB_MUTATIONS_H
 
 #include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/TaskOps.h"
 #include "ppopt/Driver/Compile.h"
 #include "ppopt/Program/Program.h"
 
@@ -54,6 +55,13 @@ OpT findFirst(ModuleOp module, function_ref<bool(OpT)> wanted) {
   });
   return found;
 }
+
+/// Returns the first all-reduce in a task of one of the kinds; null if there is
+/// none.
+AllReduceOp findSum(ModuleOp module, ArrayRef<TaskKind> kinds);
+
+/// Returns the operand of a sum times a number.
+Value scaleOperand(AllReduceOp sum, double factor);
 
 /// Where a mutation found nothing to change, emits "has no `what` to change"
 /// and fails: a bug that is not there would be a check that can't fail.

@@ -2,7 +2,6 @@
 
 #include "Mutations.h"
 #include "ppopt/Analysis/TaskCollectives.h"
-#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/TaskOps.h"
@@ -24,20 +23,12 @@ struct StatisticsOfOneRank
     FailureOr<PlanOp> plan = findPlan(getOperation());
     if (failed(plan))
       return signalPassFailure();
-    auto sum = findFirst<AllReduceOp>(getOperation(), [](AllReduceOp op) {
-      auto task = op->getParentOfType<TaskOp>();
-      return task && (task.getKind() == TaskKind::Forward ||
-                      task.getKind() == TaskKind::Backward);
-    });
+    AllReduceOp sum =
+        findSum(getOperation(), {TaskKind::Forward, TaskKind::Backward});
     if (failed(requireChange(bool(sum), getOperation(), "sum over ranks")))
       return signalPassFailure();
     int64_t ranks = plan->getGeometry().size(sum.getGroup().getGeometry());
-    OpBuilder builder(sum);
-    auto type = RankedTensorType::get({}, getElementTypeOrSelf(sum.getX()));
-    Value count = ConstantOp::create(builder, sum.getLoc(), type,
-                                     static_cast<double>(ranks));
-    sum.replaceAllUsesWith(
-        MulOp::create(builder, sum.getLoc(), sum.getX(), count).getResult());
+    sum.replaceAllUsesWith(scaleOperand(sum, static_cast<double>(ranks)));
     auto task = sum->getParentOfType<TaskOp>();
     sum.erase();
     task.setCollectivesAttr(

@@ -190,11 +190,6 @@ void packStrips(const Element *from, int64_t depthStride, int64_t columnStride,
   }
 }
 
-/// A range of something that is split into parts of nearly the same size.
-Share partOf(int64_t count, int64_t part, int64_t parts) {
-  return {count * part / parts, count * (part + 1) / parts};
-}
-
 template <typename Element> class PanelMatmul : public MatmulImplementation {
 public:
   PanelMatmul(const MatmulDescriptor &matmul, int threads)
@@ -332,7 +327,7 @@ private:
 
   /// The strips of a group, which are relative to the block's.
   Share stripsOf(const Block &block, int64_t group) const {
-    return partOf(size(block.strips), group, stripGroups);
+    return shareOf(size(block.strips), group, stripGroups);
   }
   int64_t packsOfGroup() const {
     return ceilDiv(ceilDiv(blockStrips, stripGroups) * kernel.columns,
@@ -345,7 +340,7 @@ private:
   void packItem(const Operands &operands, const Block &block, int64_t group,
                 int64_t item) const {
     Share ofGroup = stripsOf(block, group);
-    Share some = partOf(size(ofGroup), item % packsOfGroup(), packsOfGroup());
+    Share some = shareOf(size(ofGroup), item % packsOfGroup(), packsOfGroup());
     if (size(some) == 0)
       return;
     int64_t rest = item / packsOfGroup();
@@ -384,7 +379,7 @@ private:
 
   void multiplyItem(const Operands &operands, const Block &block,
                     int64_t groupNumber, int64_t item, int member) const {
-    Share tiles = partOf(tileRows(), item % rowGroups, rowGroups);
+    Share tiles = shareOf(tileRows(), item % rowGroups, rowGroups);
     Share group = stripsOf(block, groupNumber);
     int64_t batch = block.batches.begin + item / rowGroups;
     int64_t row = tiles.begin * kernel.rows,

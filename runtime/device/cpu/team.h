@@ -80,12 +80,12 @@ private:
   int previous;
 };
 
-/// The share [begin, end) of member `member` of `count` items. Shares are
-/// contiguous, and their sizes differ by at most one.
+/// The share [begin, end) that number `member` of `size` has of `count` items.
+/// Shares are contiguous, and their sizes differ by at most one.
 struct Share {
   int64_t begin, end;
 };
-inline Share shareOf(int64_t count, int member, int size) {
+inline Share shareOf(int64_t count, int64_t member, int64_t size) {
   int64_t quotient = count / size, rest = count % size;
   int64_t begin = quotient * member + (member < rest ? member : rest);
   return {begin, begin + quotient + (member < rest ? 1 : 0)};
