@@ -48,8 +48,9 @@ geometry::Mesh Plan::getMesh() const {
   return result;
 }
 
+// A step calls ranks() and batchParts(): they allocate nothing.
+
 int64_t Plan::ranks() const {
-  // Tasks call it in a step, which allocates nothing.
   int64_t ranks = 1;
   if (launch != Launch::local)
     for (const MeshAxis &axis : mesh)
@@ -77,7 +78,13 @@ int64_t Plan::batchPart(int64_t rank) const {
 
 int64_t Plan::places() const { return getMesh().places(); }
 
-int64_t Plan::batchParts() const { return getMesh().batchParts(); }
+int64_t Plan::batchParts() const {
+  int64_t parts = 1;
+  for (const MeshAxis &axis : mesh)
+    if (geometry::useOf(axis.name) == geometry::AxisUse::Batch)
+      parts *= axis.size;
+  return parts;
+}
 
 int64_t Plan::rowOfBatch(int64_t part, int64_t row) const {
   if (!byMicrobatch || isAsynchronous())

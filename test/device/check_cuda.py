@@ -148,9 +148,9 @@ def check_seeds(programs, fake):
 
 def check_types(programs, cpu_ppopt, fake, directory, precision, tolerance):
     """The losses of a small GPT in f32 and bf16."""
-    model = os.path.join(directory, "types.mlir")
+    model = os.path.join(directory, f"types_{precision}.mlir")
     checked([cpu_ppopt, "model", "gpt", *GPT, "-o", model])
-    text = os.path.join(directory, "types.txt")
+    text = os.path.join(directory, f"types_{precision}.txt")
     with open(text, "w") as file:
         file.write("".join(chr(97 + i * i % 23) for i in range(4000)))
     losses = {}
