@@ -26,7 +26,7 @@ CASES = ["llama", "packed", "qwen2", "qwen3", "mistral", "bert", "mixtral", "mix
 PLANS = {"one rank": [], "dp=2": ["--mesh", "dp=2"], "pp=2": ["--mesh", "pp=2", "--microbatches", "2"], "tp=2": ["--mesh", "tp=2"],
          "dp=2 zero 3": ["--mesh", "dp=2", "--zero", "3"]}
 BY_MPI = [("llama", "tp=2")]  # others run as threads
-TOLERANCE = 1e-9
+TOLERANCE, BF16_TOLERANCE = 1e-9, 2e-2
 LEAST_SCALE = 1e-3  # of the largest gradient of the model: what is zero by symmetry (a key's bias) is rounding of the others
 
 
@@ -82,6 +82,13 @@ class Fixture:
         flags = PLANS[plan]
         launch = "mpirun" if (self.name, plan) in BY_MPI else "threads"
         self.compare(self.run(self.compile(self.text, flags, plan), launch))
+
+    def check_bf16(self):
+        """With matmuls and attention in bf16, the losses of f64."""
+        flags = [flag for flag in self.expected["flags"] if flag not in ("--dtype", "f64")]
+        text = checked([self.ppopt, "model", self.expected["family"], "--config", str(self.folder / "config.json"), *flags]).stdout
+        result = self.run(self.compile(text, ["--precision", "bf16"], "bf16"))
+        expect_close("losses", result.losses, self.losses, BF16_TOLERANCE)
 
     def check_export(self):
         """What `--init` reads is written again, by the map with its names, bit for bit."""
@@ -182,6 +189,7 @@ def main():
             return fixtures(name, lambda: Fixture(harness.ppopt, scratch, name))
         cases = [(f"{name}, {plan}", lambda name=name, plan=plan: fixture(name).check(plan)) for name in CASES for plan in PLANS]
         cases += [(f"{name}, export", lambda name=name: fixture(name).check_export()) for name in ["qwen3", "mixtral"]]
+        cases += [(f"{name}, bf16", lambda name=name: fixture(name).check_bf16()) for name in CASES if name != "t5"]
         cases += [(f"planted {error.__name__}", lambda name=name, error=error: fixture(name).check_planted(error)) for name, error in PLANTED]
         cases.append(("fixtures again", lambda: check_fixtures_again(harness.args.pytorch, scratch)))
         harness.cases(cases)

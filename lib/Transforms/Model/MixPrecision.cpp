@@ -4,7 +4,8 @@
 // not chosen yet. After, if the plan's precision is bf16: ops that compute in
 // low precision take bf16, and values that only they read, directly or through
 // element ops, are bf16. Everything else is f32, and so is what is added to the
-// scores of attention, which are f32 in its kernels.
+// scores of attention, which are f32 in its kernels, and the angles of a
+// rotation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +35,10 @@ bool isF32(Value value) { return getElementTypeOrSelf(value).isF32(); }
 /// op that contains some.
 bool isLowPrecision(Operation *op) { return estimateWork(op).flops > 0; }
 
-/// Returns whether a low-precision op takes the operand as it is.
+/// Returns whether an op in low precision takes the operand as it is.
 bool staysWide(OpOperand &use) {
+  if (auto rotation = dyn_cast<RotateOp>(use.getOwner()))
+    return use.get() == rotation.getCos() || use.get() == rotation.getSin();
   auto attention = dyn_cast<AttentionOpInterface>(use.getOwner());
   if (!attention)
     return false;
@@ -65,6 +68,7 @@ private:
   void rewriteElementOp(Operation *op);
   void rewriteYield(YieldOp yield);
   void widenOperands(Operation *op);
+  void narrowOperands(Operation *op);
   void widenOperand(OpOperand &operand);
   Value cast(Value value, Type element);
   Value narrow(Value value, Operation *user);
@@ -94,8 +98,10 @@ bool PrecisionMixer::isElementOp(Operation *op) const {
 /// own readers have been decided before.
 bool PrecisionMixer::wantsNarrow(OpOperand &use) const {
   Operation *user = use.getOwner();
+  if (staysWide(use))
+    return false;
   if (isLowPrecision(user))
-    return !staysWide(use);
+    return true;
   if (isa<YieldOp>(user))
     return isNarrow.contains(
         user->getParentOp()->getResult(use.getOperandNumber()));
@@ -167,12 +173,16 @@ static void setNarrow(Value result, Type type,
   widened.try_emplace(result);
 }
 
-void PrecisionMixer::rewriteMatmul(Operation *op) {
+void PrecisionMixer::narrowOperands(Operation *op) {
   for (OpOperand &operand : op->getOpOperands())
     if (staysWide(operand))
       widenOperand(operand);
     else
       operand.set(narrow(operand.get(), op));
+}
+
+void PrecisionMixer::rewriteMatmul(Operation *op) {
+  narrowOperands(op);
   SmallVector<Type> types;
   LogicalResult inferred =
       llvm::cast<InferTypeOpInterface>(op).inferReturnTypes(
@@ -188,13 +198,13 @@ void PrecisionMixer::rewriteMatmul(Operation *op) {
 void PrecisionMixer::rewriteElementOp(Operation *op) {
   Value result = op->getResult(0);
   bool isAllNarrow = isNarrow.contains(result) &&
-                     llvm::all_of(op->getOperands(), [&](Value operand) {
-                       return !isF32(operand) || isNarrow.contains(operand);
+                     llvm::all_of(op->getOpOperands(), [&](OpOperand &use) {
+                       return !isF32(use.get()) || staysWide(use) ||
+                              isNarrow.contains(use.get());
                      });
   if (!isAllNarrow)
     return widenOperands(op);
-  for (OpOperand &operand : op->getOpOperands())
-    operand.set(narrow(operand.get(), op));
+  narrowOperands(op);
   setNarrow(result,
             llvm::cast<RankedTensorType>(result.getType())
                 .clone(builder.getBF16Type()),

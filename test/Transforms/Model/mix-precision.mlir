@@ -157,3 +157,22 @@ func.func @added_to_scores(%q: tensor<2x2x4x8xf32> {pp.input = "q"}) -> tensor<f
   %0 = pp.reduce sum %out [0, 1, 2, 3] : tensor<2x2x4x8xf32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+// A rotation of bf16 takes angles in f32.
+// CHECK-LABEL: @rotated(
+// CHECK: %[[C:.*]] = pp.cos %{{.*}} : tensor<4x1x2xf32>
+// CHECK: %[[R:.*]] = pp.rotate %{{.*}}, %[[C]], %{{.*}} {{.*}} : tensor<2x2x4x2x2xbf16>, tensor<4x1x2xf32>
+// CHECK: pp.attention %{{.*}}, %{{.*}}, %{{.*}} : tensor<2x2x4x4xbf16>
+pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v4", features = "">, precision = "bf16"}
+func.func @rotated(%q: tensor<2x2x4x4xf32> {pp.input = "q"}, %angles: tensor<4x1x2xf32> {pp.input = "angles"}) -> tensor<f32> {
+  %pairs = pp.reshape %q : tensor<2x2x4x4xf32> to tensor<2x2x4x2x2xf32>
+  %c = pp.cos %angles : tensor<4x1x2xf32>
+  %s = pp.sin %angles : tensor<4x1x2xf32>
+  %r = pp.rotate %pairs, %c, %s {dim = 3 : i64} : tensor<2x2x4x2x2xf32>, tensor<4x1x2xf32>
+  %back = pp.reshape %r : tensor<2x2x4x2x2xf32> to tensor<2x2x4x4xf32>
+  %out, %lse = pp.attention %back, %q, %q : tensor<2x2x4x4xf32>, tensor<2x2x4x4xf32>, tensor<2x2x4x4xf32>
+  %0 = pp.reduce sum %out [0, 1, 2, 3] : tensor<2x2x4x4xf32>
+  return %0 : tensor<f32>
+}
