@@ -47,6 +47,7 @@ namespace {
 struct GpuRates {
   StringRef name, model;
   double bf16, f32, f64, memory, link;
+  int64_t mebibytes; ///< of memory, as the driver reports it
 };
 
 } // namespace
@@ -55,9 +56,9 @@ struct GpuRates {
 /// TB/s of an A100 with 80 GB, 989, 67, 67 and 3.35 of an H100 with NVLink, 4.8
 /// TB/s of an H200.
 static constexpr GpuRates gpus[] = {
-    {"a100", "NVIDIA A100 80GB", 220e3, 17e3, 17e3, 1.7e3, 200},
-    {"h100", "NVIDIA H100 SXM", 600e3, 50e3, 50e3, 2.9e3, 300},
-    {"h200", "NVIDIA H200", 600e3, 50e3, 50e3, 4.0e3, 300},
+    {"a100", "NVIDIA A100 80GB", 220e3, 17e3, 17e3, 1.7e3, 200, 81920},
+    {"h100", "NVIDIA H100 SXM", 600e3, 50e3, 50e3, 2.9e3, 300, 81559},
+    {"h200", "NVIDIA H200", 600e3, 50e3, 50e3, 4.0e3, 300, 143771},
 };
 
 /// Kernels of attention in f32 and f64 compute without tensor cores, and read
@@ -110,6 +111,13 @@ const Device *pp::findGpu(StringRef name) {
     return device.name == name;
   });
   return found == getGpuDevices().end() ? nullptr : found;
+}
+
+std::optional<int64_t> pp::getGpuMemory(StringRef name) {
+  for (const GpuRates &rates : gpus)
+    if (rates.name == name)
+      return rates.mebibytes << 20;
+  return std::nullopt;
 }
 
 Device pp::shareDevice(const Device &device, int64_t ranks) {

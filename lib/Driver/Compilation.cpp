@@ -242,6 +242,20 @@ LogicalResult Compilation::parse() {
   return success(bool(module));
 }
 
+std::unique_ptr<Compilation> Compilation::copyParsed() const {
+  auto copy = std::make_unique<Compilation>(plan, setup);
+  copy->context.disableMultithreading();
+  // The text has been parsed before, with its warnings.
+  ScopedDiagnosticHandler silence(&copy->context,
+                                  [](Diagnostic &) { return success(); });
+  copy->sources.AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBuffer(
+          sources.getMemoryBuffer(1)->getMemBufferRef()),
+      {});
+  copy->module = parseModule(copy->sources, copy->context, plan);
+  return copy;
+}
+
 LogicalResult Compilation::runPhase(ModuleOp module, Phase phase,
                                     const PlanOptions &plan) {
   PassManager manager(module.getContext());
@@ -254,7 +268,8 @@ LogicalResult Compilation::runPhase(ModuleOp module, Phase phase,
 }
 
 OwningOpRef<ModuleOp> Compilation::tryPlan(const PlanOptions &plan, Phase last,
-                                           std::string *reason) {
+                                           std::string *reason,
+                                           AfterPhase after) {
   ScopedDiagnosticHandler silence(&context, [&](Diagnostic &found) {
     if (reason && reason->empty() &&
         found.getSeverity() == DiagnosticSeverity::Error)
@@ -263,7 +278,8 @@ OwningOpRef<ModuleOp> Compilation::tryPlan(const PlanOptions &plan, Phase last,
   });
   OwningOpRef<ModuleOp> copy = module->clone();
   for (Phase phase : getPhases()) {
-    if (failed(runPhase(*copy, phase, plan)))
+    if (failed(runPhase(*copy, phase, plan)) ||
+        (after && failed(after(phase, *copy))))
       return nullptr;
     if (phase == last)
       break;

@@ -15,8 +15,6 @@ using llvm::Twine;
 namespace geometry = ppopt::geometry;
 namespace schedule = ppopt::schedule;
 
-/// Each action of a schedule is an op in the IR and an action in the program.
-static constexpr int64_t kMostMicrobatches = 4096;
 /// A table has an entry per microbatch and stage.
 static constexpr int64_t kMostStages = int64_t(1) << 20;
 static constexpr int64_t kMostRows = int64_t(1) << 40;
@@ -129,8 +127,8 @@ static std::string checkSizes(const PlanOptions &plan) {
     return ("--mesh: makes " + Twine(plan.mesh.ranks()) + " ranks, more than " +
             Twine(kMostRanks))
         .str();
-  if (plan.microbatches > kMostMicrobatches)
-    return ("--microbatches: at most " + Twine(kMostMicrobatches) + ", not " +
+  if (plan.microbatches > PlanOptions::kMostMicrobatches)
+    return ("--microbatches: at most " + Twine(PlanOptions::kMostMicrobatches) + ", not " +
             Twine(plan.microbatches))
         .str();
   if (plan.batch && *plan.batch > kMostRows)

@@ -316,6 +316,15 @@ static void addExchanged(PlanOp plan, const PlaceContents &contents,
   }
 }
 
+LogicalResult pp::predictLaunches(ModuleOp module, PlanReport &report) {
+  FailureOr<PlanOp> plan = findPlan(module);
+  if (failed(plan))
+    return failure();
+  setStageTimes(module, *plan, report.graph);
+  predictStep(module, *plan, StepIndex(module), report);
+  return success();
+}
+
 LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
   FailureOr<PlanOp> plan = findPlan(module);
   if (failed(plan))
@@ -338,8 +347,8 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
     if (region.getBuffer().getKind() == BufferKind::Temps)
       place.temporaryBytes = bytes;
   }
-  setStageTimes(module, *plan, report.graph);
-  predictStep(module, *plan, StepIndex(module), report);
+  if (failed(predictLaunches(module, report)))
+    return failure();
   report.shards = describeShards(module, *plan);
   FailureOr<schema::Program> program = buildProgram(module);
   if (failed(program))

@@ -5,6 +5,7 @@
 #include "files/output_target.h"
 #include "files/path_uses.h"
 #include "ppopt/Config.h"
+#include "ppopt/Support/ReadFile.h"
 #include "ppopt/byte_amount.h"
 #include "ppopt/shell_word.h"
 #include "schema/plan.h"
@@ -12,7 +13,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/StringSaver.h"
 
 using namespace llvm;
 using namespace ppopt;
@@ -89,6 +92,12 @@ void CommandLine::nameOrFile(StringRef name, StringRef kind, std::string &into,
                   if (isFile(path))
                     uses.reads(flag, path);
                 });
+}
+
+void CommandLine::nameOrFlags(StringRef name, StringRef kind, StringRef help,
+                              Read read) {
+  ofFlags = dashed(name);
+  value(name, kind, help, std::move(read));
 }
 
 void CommandLine::output(StringRef name, std::string &into, StringRef help) {
@@ -227,6 +236,49 @@ std::string CommandLine::checkPositionals() {
   return "";
 }
 
+/// Puts the flags of a file in the place of the flag that names it. Returns an
+/// error.
+std::string CommandLine::expandFlags() {
+  if (ofFlags.empty())
+    return "";
+  std::vector<std::string> expanded;
+  for (size_t i = 0; i < words.size(); ++i) {
+    auto [flag, path] = StringRef(words[i]).split('=');
+    bool hasOwnWord = flag == words[i];
+    if (hasOwnWord && i + 1 < words.size())
+      path = words[i + 1];
+    if (flag != ofFlags || !isFile(path)) {
+      expanded.push_back(words[i]);
+      continue;
+    }
+    auto file = readTextFile(path);
+    if (!file)
+      return ofFlags + ": cannot read '" + path.str() +
+             "': " + toString(file.takeError());
+    BumpPtrAllocator allocator;
+    StringSaver saver(allocator);
+    SmallVector<const char *> inFile;
+    for (StringRef line : split((*file)->getBuffer(), '\n'))
+      if (!line.ltrim().starts_with("#"))
+        cl::TokenizeGNUCommandLine(line, saver, inFile);
+    for (StringRef word : inFile) {
+      StringRef name = word.split('=').first;
+      bool isTwice =
+          name.starts_with("--") && any_of(words, [&](StringRef own) {
+            return own.split('=').first == name;
+          });
+      if (isTwice)
+        return (name + " is given, and is in '" + path +
+                "' too; leave it out of one of them")
+            .str();
+      expanded.push_back(word.str());
+    }
+    i += hasOwnWord;
+  }
+  words = std::move(expanded);
+  return "";
+}
+
 std::string CommandLine::findPathConflict() const {
   PathUses uses;
   for (const std::string &path : positionals)
@@ -257,7 +309,9 @@ std::optional<int> CommandLine::parse() {
       printVersion(outs());
       return 0;
     }
-  std::string wrong = flags.tryParse(words);
+  std::string wrong = expandFlags();
+  if (wrong.empty())
+    wrong = flags.tryParse(words);
   if (wrong.empty())
     wrong = checkPositionals();
   if (wrong.empty())

@@ -78,6 +78,10 @@ public:
   /// A name, or the path of a file that is read (isFile).
   void nameOrFile(llvm::StringRef name, llvm::StringRef kind, std::string &into,
                   llvm::StringRef help);
+  /// A name, or the path of a file with flags, which stand in the place of
+  /// this one. Lines that begin with '#' are comments.
+  void nameOrFlags(llvm::StringRef name, llvm::StringRef kind,
+                   llvm::StringRef help, Read read);
   /// A file that is written; "-" is standard output.
   void output(llvm::StringRef name, std::string &into, llvm::StringRef help);
   /// A folder in which files of phases are written.
@@ -103,7 +107,8 @@ public:
   std::optional<int> parse();
 
   bool has(llvm::StringRef name) const;
-  /// The command line as typed, to be recorded in outputs.
+  /// The command line as typed, with the flags of files in their place, to be
+  /// recorded in outputs.
   std::string getLine() const;
 
   const Command &command;
@@ -113,12 +118,14 @@ public:
 private:
   void printHelp(llvm::raw_ostream &out) const;
   std::string checkPositionals();
+  std::string expandFlags();
   std::string findPathConflict() const;
 
   Flags flags;
   std::vector<std::string> words;
   /// The flags of output files, with their values.
   std::vector<std::pair<std::string, std::string *>> outputs;
+  std::string ofFlags; ///< the flag that takes a file with flags, or empty
   int groups = 0;
 };
 

@@ -4,6 +4,7 @@
 #include "devices.h"
 #include "driver.h"
 #include "plan_flags.h"
+#include "search_text.h"
 #include "temporary_folder.h"
 #include "write_file.h"
 
@@ -148,6 +149,13 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
   Compilation compilation(plan, strict);
   if (failed(compilation.parse()))
     return 1;
+  if (planned.space) {
+    mlir::pp::PlanSearchResult found;
+    if (failed(choosePlan(compilation, *planned.space, found)))
+      return 1;
+    plan = compilation.getPlan();
+    errs() << describeChoice(*planned.space, found) << "\n";
+  }
   if (!stop)
     compilation.addPrograms(!flags.noGeneration, flags.phases);
   compilation.choosePlan(errs());

@@ -4,6 +4,7 @@
 #include "driver.h"
 #include "plan_flags.h"
 #include "plan_text.h"
+#include "search_text.h"
 #include "write_file.h"
 
 #include "ppopt/Program/Program.h"
@@ -29,9 +30,10 @@ static void declare(CommandLine &line, OutputFlags &flags) {
   line.output("trace", flags.trace,
               "also write the predicted step as a Perfetto trace "
               "(docs/trace.md)");
-  line.choice("emit", "WHAT", {{"schedule.csv"}}, flags.emit,
+  line.choice("emit", "WHAT", {{"schedule.csv", "plan"}}, flags.emit,
               "write this instead of the text: schedule.csv is the schedule "
-              "table of all places, in PyTorch's format");
+              "table of all places, in PyTorch's format; plan is what --plan "
+              "auto chose, as the file that --plan reads");
   line.output("o", flags.output, "output file of --emit");
   line.toggle("json", flags.json,
               "print the full description of the program, like the "
@@ -74,6 +76,9 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
                      "--html FILE or --trace FILE");
   if (std::optional<int> status = planned.complete())
     return *status;
+  if (flags.emit == "plan" && !planned.space)
+    return failUsage(planCommand, "--emit plan writes what --plan auto chose; "
+                                  "add --plan auto --ranks N");
   for (StringRef flag : {"html", "trace", "emit"})
     if (planned.plan.launch == ppopt::schema::Launch::local && line.has(flag))
       return failUsage(planCommand,
@@ -85,6 +90,12 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
   mlir::pp::Compilation compilation(planned.plan, strict);
   if (failed(compilation.parse()))
     return 1;
+  mlir::pp::PlanSearchResult found;
+  if (planned.space && failed(choosePlan(compilation, *planned.space, found)))
+    return 1;
+  if (flags.emit == "plan")
+    return failed(
+        writeFile(planCommand, flags.output, writePlan(*planned.space, found)));
   compilation.choosePlan(errs());
   if (failed(compilation.run(Phase::Scheduled)))
     return 1;
@@ -101,6 +112,8 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
     return 1;
   if (flags.json)
     return printProgram(compilation.getModule());
+  if (planned.space)
+    printSearch(*planned.space, found, outs());
   printReport(compilation.getPlan(), *report, outs());
   return 0;
 }

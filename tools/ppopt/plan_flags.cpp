@@ -9,8 +9,12 @@
 #include "ppopt/Schedule/Table.h"
 #include "ppopt/Support/ReadFile.h"
 
+#include "ppopt/byte_amount.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+
+#include <unistd.h>
 
 using namespace llvm;
 using namespace ppopt;
@@ -91,6 +95,24 @@ PlanFlags::PlanFlags(CommandLine &line) : line(line) {
       "shards over, pp splits the model into places, tp and all other names "
       "cut what the model or --shard annotates with them (default dp=1)",
       [this](StringRef value) { return readMesh(value, plan.mesh); });
+  line.nameOrFlags(
+      "plan", "auto|FILE",
+      "auto: choose the mesh, the ZeRO stage, the microbatches, what is "
+      "recomputed and the schedule, by the predicted step, among all plans of "
+      "--ranks that fit; a flag that is given stays. Or a file with flags, as "
+      "'ppopt plan --plan auto --emit plan' writes it",
+      [this](StringRef value) -> std::string {
+        isAuto = value == "auto";
+        return isAuto ? ""
+                      : ("unknown value '" + value +
+                         "'; it takes 'auto', or a file whose name has a "
+                         "dot or a slash")
+                            .str();
+      });
+  line.count("ranks", ranks, "with --plan auto, the number of ranks");
+  line.value("keep", "dp=D,…",
+             "with --plan auto, sizes of axes that stay: dp, fsdp, tp, pp",
+             [this](StringRef value) { return readMesh(value, kept); });
   line.text("shard", "'GLOB=SHARDING; …'", plan.shard,
             "how parameters and inputs whose names match are cut, such as "
             "'*.fc.weight=[{}, {tp}]', instead of as the model annotates them; "
@@ -223,6 +245,83 @@ void PlanFlags::warnOfBF16(bool isNative) const {
             "on with --cpu\n";
 }
 
+/// Sets the plans that --plan auto chooses among. Returns an error.
+std::string PlanFlags::setSpace() {
+  if (!isAuto) {
+    for (StringRef flag : {"ranks", "keep"})
+      if (line.has(flag))
+        return ("--" + flag +
+                " goes with --plan auto; the sizes of --mesh say how many "
+                "ranks a plan has")
+            .str();
+    return "";
+  }
+  if (!ranks)
+    return "--plan auto: say for how many ranks, as in --ranks 8";
+  if (line.has("mesh"))
+    return "--plan auto chooses the mesh; leave out --mesh, or keep sizes of "
+           "it, as in --keep tp=2";
+  if (plan.launch == schema::Launch::local)
+    return "--plan auto chooses among plans of ranks; leave out --launch local";
+  if (plan.sync != schema::Sync::step)
+    return (Twine(
+                "--plan auto compares steps of all ranks; leave out --sync ") +
+            schema::spell(plan.sync))
+        .str();
+  if (plan.table)
+    return "--plan auto chooses how many places there are, and '" +
+           plan.tablePath + "' is a schedule of " +
+           std::to_string(plan.table->rows.size()) +
+           "; name a built-in schedule, or leave out --schedule";
+  mlir::pp::PlanSpace made;
+  made.ranks = *ranks;
+  int64_t product = 1;
+  for (const geometry::Axis &axis : kept) {
+    if (!is_contained({"dp", "fsdp", "tp", "pp"}, axis.name))
+      return "--keep: --plan auto chooses the sizes of dp, fsdp, tp and pp, "
+             "not of '" +
+             axis.name + "'";
+    product *= axis.size;
+    made.kept.push_back(axis);
+  }
+  if (*ranks % product != 0)
+    return "--keep: " + std::to_string(product) + " does not divide --ranks " +
+           std::to_string(*ranks);
+  made.choosesMicrobatches = !line.has("microbatches");
+  made.choosesZero = !line.has("zero");
+  made.choosesRecompute = !line.has("recompute");
+  made.choosesSchedule = !line.has("schedule") || schedule == "auto";
+  if (made.choosesSchedule)
+    plan.schedule = "1f1b";
+  space = std::move(made);
+  // Each schedule can be of so many places; points have meshes of their own.
+  plan.mesh = {{std::string(geometry::batchAxis), 1},
+               {std::string(geometry::placeAxis), *ranks}};
+  return "";
+}
+
+/// Sets the limit of --plan auto on memory, if none is given: that of the GPU,
+/// or a rank's part of this machine's.
+void PlanFlags::limitMemory() {
+  if (plan.deviceMemory || line.has("device-memory"))
+    return;
+  // A context, a library's workspace and communicators.
+  constexpr int64_t reserved = int64_t(4) << 30;
+  if (!plan.target.gpu.empty()) {
+    if (std::optional<int64_t> bytes = mlir::pp::getGpuMemory(plan.device.name))
+      plan.deviceMemory = *bytes - reserved;
+  } else {
+    int64_t bytes = int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+    plan.deviceMemory = bytes / *ranks / 10 * 9;
+  }
+  if (plan.deviceMemory)
+    errs() << "ppopt " << line.command.name << ": note: --plan auto takes "
+           << "--device-memory " << spellByteAmount(*plan.deviceMemory)
+           << (plan.target.gpu.empty()
+                   ? ": a rank's part of this machine's memory\n"
+                   : ", of the device '" + plan.device.name + "'\n");
+}
+
 std::optional<int> PlanFlags::complete() {
   plan.command = line.getLine();
   plan.source = line.positional;
@@ -231,11 +330,17 @@ std::optional<int> PlanFlags::complete() {
   bool isNative = plan.target.cpu == "native";
   std::string wrong = setSchedule();
   if (wrong.empty())
+    wrong = setSpace();
+  if (wrong.empty())
     wrong = mlir::pp::completePlan(plan);
   if (wrong.empty())
     plan.device = chooseDevice(device, plan.target, isNative, wrong);
   if (!wrong.empty())
     return failUsage(line.command, wrong);
   warnOfBF16(isNative);
+  if (space) {
+    limitMemory();
+    space->base = plan;
+  }
   return std::nullopt;
 }

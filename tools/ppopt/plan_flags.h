@@ -5,7 +5,7 @@
 
 #include "command_line.h"
 
-#include "ppopt/Driver/PlanOptions.h"
+#include "ppopt/Search/PlanSpace.h"
 
 namespace ppopt {
 
@@ -20,14 +20,21 @@ public:
   std::optional<int> complete();
 
   mlir::pp::PlanOptions plan;
+  /// The plans that --plan auto chooses among, with `plan` as their base.
+  std::optional<mlir::pp::PlanSpace> space;
   bool isStrict = false; ///< --werror
 
 private:
   std::string setSchedule();
+  std::string setSpace();
+  void limitMemory();
   void warnOfBF16(bool isNative) const;
 
   CommandLine &line;
   std::string schedule = "1f1b", device;
+  std::optional<int64_t> ranks;
+  geometry::Mesh kept;
+  bool isAuto = false;
 };
 
 } // namespace ppopt

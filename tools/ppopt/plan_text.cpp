@@ -22,15 +22,14 @@ using mlir::pp::StageReport;
 using mlir::pp::TaskTraffic;
 using schedule::Boundary;
 
-/// Returns "1,234,567" for 1234567.
-static std::string spellCount(int64_t count) {
+std::string ppopt::spellCount(int64_t count) {
   std::string digits = std::to_string(count);
   for (int at = int(digits.size()) - 3; at > (count < 0); at -= 3)
     digits.insert(at, ",");
   return digits;
 }
 
-static std::string spellTime(double nanoseconds) {
+std::string ppopt::spellTime(double nanoseconds) {
   if (nanoseconds >= 1e9)
     return formatv("{0:f2} s", nanoseconds / 1e9).str();
   if (nanoseconds >= 1e6)

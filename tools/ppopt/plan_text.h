@@ -10,6 +10,12 @@
 
 namespace ppopt {
 
+/// Returns "1,234,567" for 1234567.
+std::string spellCount(int64_t count);
+
+/// Returns "12.35 ms".
+std::string spellTime(double nanoseconds);
+
 /// Returns "dp=2 pp=4, batch 8, microbatches 4, 1f1b, adamw, threads 1,
 /// znver3".
 std::string describePlan(const mlir::pp::PlanOptions &plan,

@@ -25,6 +25,8 @@ const Device &getBuiltinDevice();
 ArrayRef<Device> getGpuDevices();
 /// Returns one of them by its name; null for other names.
 const Device *findGpu(StringRef name);
+/// Returns the bytes of memory of one of them; nothing for other names.
+std::optional<int64_t> getGpuMemory(StringRef name);
 
 /// Reads a device's document. On an error, returns nothing and sets `error` to
 /// what is wrong, beginning with the field.

@@ -64,10 +64,21 @@ public:
   void choosePlan(raw_ostream &notes);
 
   /// Returns a copy of the parsed module after the phases up to and including
-  /// `last` under another plan; null if a phase fails. Reports nothing; sets
-  /// `reason` to the error's first line.
+  /// `last` under another plan; null if a phase fails, or `after`, which is
+  /// called at the end of each. Reports nothing; sets `reason` to the error's
+  /// first line.
+  using AfterPhase = llvm::function_ref<LogicalResult(Phase, ModuleOp)>;
   OwningOpRef<ModuleOp> tryPlan(const PlanOptions &plan, Phase last,
-                                std::string *reason = nullptr);
+                                std::string *reason = nullptr,
+                                AfterPhase after = nullptr);
+
+  /// Returns a compilation of the parsed model in a context of its own, which
+  /// works on one thread. It reads the text of this one, which has to outlive
+  /// it.
+  std::unique_ptr<Compilation> copyParsed() const;
+
+  /// Replaces the plan, before any phase has run. `plan` is complete.
+  void setPlan(const PlanOptions &plan) { this->plan = plan; }
 
   /// Runs phase model, and begins to compile the other programs, each on a
   /// thread of its own: with `generates` the one that generates, and if the

@@ -22,6 +22,8 @@ namespace mlir::pp {
 /// them and checks them; passes check whether they fit the model.
 struct PlanOptions : PlanChoices {
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  /// Each action of a schedule is an op in the IR and an action in the program.
+  static constexpr int64_t kMostMicrobatches = 4096;
 
   /// Always has geometry::batchAxis.
   ::ppopt::geometry::Mesh mesh = {

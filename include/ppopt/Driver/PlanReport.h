@@ -120,8 +120,11 @@ struct PlanReport {
 /// Returns everything but the memory, for a module of phase scheduled.
 FailureOr<PlanReport> reportSchedule(ModuleOp module);
 
-/// Adds the memory and the counts, and predicts the step again, from the same
-/// module in phase kernels.
+/// Predicts the step again, from the launches of the same module in phase
+/// kernels on the device that it has now.
+LogicalResult predictLaunches(ModuleOp module, PlanReport &report);
+
+/// Does so, and adds the memory and the counts.
 LogicalResult addMemory(ModuleOp module, PlanReport &report);
 
 } // namespace mlir::pp

@@ -1,0 +1,151 @@
+//===- Bounds.cpp - What a plan takes at least ----------------------------===//
+
+#include "Bounds.h"
+
+#include "ppopt/Analysis/Cost.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::pp;
+using ppopt::geometry::Collective;
+
+bool pp::splitsBackward(const PlanPoint &point) {
+  auto shape = ppopt::schedule::getShape(point.schedule, std::nullopt);
+  return shape && shape->splitsBackward;
+}
+
+/// Returns the time of the busiest of the point's places, if the work of each
+/// consists of the same parts, for a model that is busy for so long in a step
+/// and passes its first microbatch on after so long.
+///
+/// Let place p be busy for A_p, of which k·A_p passes before the place after it
+/// can begin. A step takes at least max_p(k·(A_0 + … + A_p-1) + A_p). This is
+/// least where all terms are equal, X: then A_0 + … + A_p-1 =
+/// X·(1 - (1 - k)^p) / k, and all places together are busy for
+/// X·(1 - (1 - k)^pp) / k.
+static double boundPipeline(int64_t places, double busy, double passed) {
+  if (places == 1 || busy <= 0)
+    return busy;
+  double share = passed / busy;
+  return passed / -std::expm1(double(places) * std::log1p(-share));
+}
+
+/// How long collectives over the ranks that split the batch are in flight at
+/// least, on a place.
+struct CollectiveTimes {
+  double sums = 0;    ///< of gradients, while backwards run
+  double gathers = 0; ///< of parameters, while anything runs
+};
+
+static CollectiveTimes boundCollectives(const PlanPoint &point,
+                                        int64_t gradients, int64_t parameters,
+                                        const Device &device) {
+  CollectiveTimes times;
+  int64_t parts = point.getBatchParts(), shards = point.getShards();
+  if (parts == 1)
+    return times;
+  if (point.zero == 0) {
+    times.sums =
+        estimateCollectiveTime(Collective::AllReduce, gradients, parts, device);
+    return times;
+  }
+  auto microbatches = static_cast<double>(point.microbatches);
+  times.sums = estimateCollectiveTime(Collective::ReduceScatter, gradients,
+                                      shards, device);
+  if (point.zero >= 2) // each task sums what it computes
+    times.sums *= microbatches;
+  if (shards < parts)
+    times.sums += estimateCollectiveTime(
+        Collective::AllReduce, gradients / shards, parts / shards, device);
+  times.gathers = estimateCollectiveTime(Collective::AllGather, parameters,
+                                         shards, device) *
+                  (point.gathersInTasks ? microbatches : 1);
+  return times;
+}
+
+/// Returns what a step takes at least that computes for so long, the backwards
+/// of a microbatch for a part of it.
+static double addCollectives(const PlanPoint &point, double computing,
+                             double backward, const CollectiveTimes &of) {
+  // Gradients are summed while backwards run: without shards of them, while
+  // the last one does.
+  if (point.zero >= 2)
+    backward *= static_cast<double>(point.microbatches);
+  return std::max(
+      {computing, of.sums + of.gathers, computing + of.sums - backward});
+}
+
+/// Returns the bytes of what a rank holds all the time.
+static int64_t getStateBytes(const PlanPoint &point, int64_t parameters,
+                             int64_t gradients, int64_t optimizer) {
+  auto share = [&](int64_t bytes, int64_t stage) {
+    return point.zero >= stage ? bytes / point.getShards() : bytes;
+  };
+  return share(parameters, point.gathersInTasks ? 3 : 4) + share(gradients, 2) +
+         share(optimizer, 1);
+}
+
+PlanBound pp::boundByWork(const PlanPoint &point, const Profile &profile,
+                          int64_t rows, int64_t cuts, const Device &device) {
+  double share = double(rows) / double(profile.rows) / double(cuts);
+  auto microbatches = static_cast<double>(point.microbatches);
+  double shards = point.zero > 0 ? double(point.getShards()) : 1;
+  bool isSame = rows == profile.rows && cuts == 1;
+  const StepTimes &times = isSame ? profile.times : profile.least;
+  double forward = share * times.forward, backward = share * times.backward;
+  double passed =
+      (forward + (splitsBackward(point) ? 0 : backward)) / double(point.chunks);
+  double busy = microbatches * (forward + backward) +
+                times.update / double(cuts) / shards;
+  const PlaceProfile &place = profile.places.front();
+  int64_t parts = point.pp * cuts;
+  double step = std::max(boundPipeline(point.pp, busy, passed),
+                         microbatches * share * profile.longestOp);
+  return {addCollectives(point, step, point.pp == 1 ? backward : step,
+                         boundCollectives(point, place.gradients / parts,
+                                          place.parameters / parts, device)),
+          (getStateBytes(point, place.parameters, place.gradients,
+                         place.optimizer) /
+               cuts +
+           static_cast<int64_t>(share * double(place.saved))) /
+              point.pp};
+}
+
+PlanBound pp::boundByStages(const PlanPoint &point, const Profile &profile,
+                            const Device &device) {
+  auto microbatches = static_cast<int>(point.microbatches);
+  auto table =
+      ppopt::schedule::generate(point.schedule, profile.graph, microbatches);
+  if (!table) // compiling says why
+    return {};
+  ppopt::schedule::Table separated = ppopt::schedule::separateBackwards(*table);
+  ppopt::schedule::Timeline timeline =
+      ppopt::schedule::simulate(separated, profile.graph, profile.link);
+  double shards = point.zero > 0 ? double(point.getShards()) : 1;
+  PlanBound bound;
+  for (auto [number, place] : llvm::enumerate(profile.places)) {
+    auto index = static_cast<int>(number);
+    double backward = 0;
+    for (const ppopt::schedule::Stage &stage : profile.graph.stages)
+      if (stage.place == index && stage.hasBackward)
+        backward += stage.inputTime + stage.weightTime;
+    const auto &row = timeline.rows[number];
+    double end = (row.empty() ? 0 : row.back().end) + place.update / shards;
+    // With several places a place sums its gradients while it waits, too.
+    bound.step =
+        std::max({bound.step, timeline.end,
+                  addCollectives(point, end, point.pp == 1 ? backward : end,
+                                 boundCollectives(point, place.gradients,
+                                                  place.parameters, device))});
+    bound.memory =
+        std::max(bound.memory,
+                 getStateBytes(point, place.parameters, place.gradients,
+                               place.optimizer) +
+                     place.saved *
+                         timeline.getInFlight(separated, profile.graph, index));
+  }
+  return bound;
+}

@@ -1,0 +1,39 @@
+//===- Bounds.h - What a plan takes at least ------------------------------===//
+
+#ifndef PPOPT_LIB_SEARCH_BOUNDS_H
+#define PPOPT_LIB_SEARCH_BOUNDS_H
+
+#include "Profiles.h"
+
+namespace mlir::pp {
+
+/// Returns whether the schedule of a point splits backwards.
+bool splitsBackward(const PlanPoint &point);
+
+/// What a plan takes at least: nanoseconds of a step, bytes of a rank.
+struct PlanBound {
+  double step = 0;
+  int64_t memory = 0;
+};
+
+/// Bounds a plan for a microbatch of `rows` by the profile of the model on one
+/// place, which may be of more rows; `cuts` is by how much the plan cuts the
+/// model that the profile does not.
+///
+/// The busiest place has at least its share of the work, and waits until the
+/// places before it have passed the first microbatch on (and, with a schedule
+/// that does not split backwards, at the end for the last one's gradients). The
+/// place of the longest op computes it and its gradient for each microbatch.
+/// Collectives over the batch's ranks take as long as if all of them could be
+/// hidden.
+PlanBound boundByWork(const PlanPoint &point, const Profile &profile,
+                      int64_t rows, int64_t cuts, const Device &device);
+
+/// Bounds a plan by the profile of its stages and its microbatch: the simulated
+/// schedule without what ranks exchange that split the batch.
+PlanBound boundByStages(const PlanPoint &point, const Profile &profile,
+                        const Device &device);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_SEARCH_BOUNDS_H

@@ -1,0 +1,410 @@
+//===- PlanSearch.cpp - The fastest plan of a space that fits -------------===//
+
+#include "ppopt/Search/PlanSearch.h"
+
+#include "Bounds.h"
+#include "CompiledPlan.h"
+#include "Workers.h"
+
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/byte_amount.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
+#include <map>
+#include <queue>
+
+using namespace mlir;
+using namespace mlir::pp;
+using ppopt::schedule::TimedCell;
+using Kind = ppopt::schedule::Work;
+
+namespace {
+
+/// What the bound of a point follows from. Each is tighter than the one before,
+/// and takes longer to know.
+enum class Known {
+  Nothing,
+  Work,   ///< the model's work on one rank, divided by the ranks
+  Cut,    ///< the work where `tp` has cut it
+  Rows,   ///< a microbatch of as many rows on one place
+  Stages, ///< the plan's stages, for a microbatch of as many rows
+  Step,   ///< the plan is compiled
+};
+
+/// A point of the space.
+struct Plan : FoundPlan {
+  Known known = Known::Nothing;
+};
+
+/// A point in the queue.
+struct Entry {
+  double bound;
+  Known known;
+  size_t point;
+
+  /// Of equal bounds, the one that is known best comes first, then the one that
+  /// was enumerated first.
+  bool operator>(const Entry &other) const {
+    return std::tuple(bound, -int(known), point) >
+           std::tuple(other.bound, -int(other.known), other.point);
+  }
+};
+
+class Search {
+public:
+  Search(Compilation &compilation, const PlanSpace &space)
+      : compilation(compilation), space(space),
+        device(shareDevice(space.base.device, space.ranks)),
+        workers(compilation) {}
+
+  FailureOr<PlanSearchResult> run();
+
+private:
+  LogicalResult enumerate();
+  std::optional<size_t> findBest(ArrayRef<size_t> among, int64_t most);
+  void addObvious();
+  void addBest();
+  std::optional<FoundPlan> findSmallest(const PlanSpace &of);
+  void sayWhatFits();
+
+  ProfileKey getKey(const PlanPoint &point, Known known);
+  /// Returns the rows of a microbatch on a rank.
+  int64_t getRows(const PlanPoint &point) const {
+    return result.rows / (point.getBatchParts() * point.microbatches);
+  }
+  ProfileKey getWantedKey(const PlanPoint &point, Known known) const;
+  const Profile &getProfile(const ProfileKey &key);
+  void makeProfiles(ArrayRef<ProfileKey> keys);
+  void tighten(Plan &plan, Known known);
+  void compileAll(ArrayRef<Plan *> chosen);
+  void refuse(Plan &plan, std::string why);
+
+  Compilation &compilation;
+  const PlanSpace &space;
+  Device device;
+  Workers workers;
+  std::map<ProfileKey, Profile> profiles;
+  std::vector<Plan> plans;
+  PlanSearchResult result;
+};
+
+/// Sums up where the time of the place that computes longest goes.
+PlanFigures summarize(const PlanReport &report) {
+  PlanFigures most;
+  int64_t memory = 0, sent = 0;
+  for (auto [row, place] : llvm::zip(report.timeline.rows, report.places)) {
+    PlanFigures of;
+    of.step = report.timeline.end;
+    for (const TimedCell &timed : row) {
+      double time = timed.end - timed.start;
+      if (timed.cell.work == Kind::Sum) {
+        of.summing += time;
+      } else if (timed.cell.work == Kind::Update) {
+        of.updating += time;
+      } else {
+        of.computing += time - timed.waited;
+        of.waiting += timed.waited;
+      }
+    }
+    memory = std::max(memory, place.arenaBytes);
+    sent = std::max(sent, place.bytesSent);
+    if (of.computing > most.computing || most.step == 0)
+      most = of;
+  }
+  most.memory = memory;
+  most.sent = sent;
+  return most;
+}
+
+LogicalResult Search::enumerate() {
+  FailureOr<func::FuncOp> entry = findEntry(compilation.getModule());
+  if (failed(entry))
+    return failure();
+  auto input = entry->getNumArguments() > 0
+                   ? dyn_cast<RankedTensorType>(entry->getArgumentTypes()[0])
+                   : RankedTensorType();
+  if (!input || input.getRank() == 0) {
+    (void)compilation.run(Phase::Placed); // which says what is wrong
+    return failure();
+  }
+  result.rows = space.base.batch.value_or(input.getDimSize(0));
+  space.forEach(result.rows, [&](const PlanPoint &point) {
+    plans.emplace_back().point = point;
+  });
+  result.points = static_cast<int64_t>(plans.size());
+  return success();
+}
+
+void Search::refuse(Plan &plan, std::string why) {
+  plan.refused = std::move(why);
+  ++result.refused;
+}
+
+//===----------------------------------------------------------------------===//
+// Bounds
+//===----------------------------------------------------------------------===//
+
+/// Returns which profile a bound follows from, if it compiles.
+ProfileKey Search::getWantedKey(const PlanPoint &point, Known known) const {
+  ProfileKey key;
+  key.recompute = point.recompute;
+  if (known >= Known::Cut)
+    key.tp = point.tp;
+  key.rows = known < Known::Rows ? result.rows : getRows(point);
+  key.isWhole = known < Known::Rows;
+  if (known == Known::Stages) {
+    key.pp = point.pp;
+    // Both have the same stages.
+    key.schedule = point.schedule == "dualpipe-v" ? "zb-v" : point.schedule;
+    key.chunks = point.chunks;
+  } else if (splitsBackward(point)) {
+    key.schedule = "zb-h1";
+  }
+  return key;
+}
+
+/// Returns which profile a bound follows from. The work of fewer rows is
+/// bounded by that of as many as compile on one place.
+ProfileKey Search::getKey(const PlanPoint &point, Known known) {
+  ProfileKey key = getWantedKey(point, known);
+  while (key.isWhole && key.rows > 1 && !getProfile(key).refused.empty())
+    key.rows = key.rows % 2 == 0 ? key.rows / 2 : 1;
+  return key;
+}
+
+const Profile &Search::getProfile(const ProfileKey &key) {
+  if (!profiles.count(key))
+    makeProfiles(key);
+  return profiles[key];
+}
+
+void Search::makeProfiles(ArrayRef<ProfileKey> keys) {
+  std::vector<Workers::Job> jobs;
+  for (const ProfileKey &key : keys)
+    if (auto [found, isNew] = profiles.try_emplace(key); isNew)
+      jobs.push_back([&, profile = &found->second](Compilation &compilation) {
+        *profile = makeProfile(compilation, space, key);
+      });
+  workers.run(jobs);
+}
+
+/// Bounds the plan by what is `known`, or refuses it.
+void Search::tighten(Plan &plan, Known known) {
+  const PlanPoint &point = plan.point;
+  const Profile &profile = getProfile(getKey(point, known));
+  plan.known = known;
+  if (!profile.refused.empty())
+    return refuse(plan, profile.refused);
+  PlanBound bound =
+      known == Known::Stages
+          ? boundByStages(point, profile, device)
+          : boundByWork(point, profile, getRows(point),
+                        known == Known::Work ? point.tp : 1, device);
+  if (bound.memory > space.base.deviceMemory.value_or(bound.memory))
+    return refuse(plan, "a rank takes at least " +
+                            ::ppopt::spellByteAmount(bound.memory));
+  plan.bound = std::max(plan.bound, bound.step);
+}
+
+void Search::compileAll(ArrayRef<Plan *> chosen) {
+  std::vector<Workers::Job> jobs;
+  std::vector<std::string> refused(chosen.size());
+  for (auto [plan, why] : llvm::zip(chosen, refused))
+    jobs.push_back([this, plan = plan, &why = why](Compilation &compilation) {
+      if (auto compiled =
+              compilePlan(compilation, space.getPlan(plan->point), why))
+        plan->figures = summarize(compiled->report);
+    });
+  workers.run(jobs);
+  for (auto [plan, why] : llvm::zip(chosen, refused)) {
+    plan->known = Known::Step;
+    if (plan->figures)
+      plan->bound = plan->figures->step;
+    else
+      refuse(*plan, why);
+  }
+  result.compiled += static_cast<int64_t>(chosen.size());
+}
+
+//===----------------------------------------------------------------------===//
+// The search
+//===----------------------------------------------------------------------===//
+
+/// Returns the fastest of the given points, or one that is hardly slower;
+/// nothing if all are refused. Compiles up to `most` points, and at least
+/// kPlansShown if there are as many.
+std::optional<size_t> Search::findBest(ArrayRef<size_t> among, int64_t most) {
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  std::optional<size_t> fastest;
+  int64_t figures = 0, before = result.compiled;
+  auto put = [&](size_t index) {
+    const Plan &plan = plans[index];
+    if (!plan.refused.empty())
+      return;
+    if (!plan.figures)
+      return queue.push({plan.bound, plan.known, index});
+    ++figures;
+    if (!fastest || plan.bound < plans[*fastest].bound)
+      fastest = index;
+  };
+  llvm::for_each(among, put);
+  auto isDone = [&] {
+    if (queue.empty() || result.compiled - before >= most)
+      return true;
+    return fastest && figures >= int64_t(kPlansShown) &&
+           plans[*fastest].bound <= (1 + kTolerance) * queue.top().bound;
+  };
+  while (!isDone()) {
+    // Those with the least bounds of which something has to be compiled.
+    SmallVector<size_t> taken;
+    SmallVector<ProfileKey> keys;
+    SmallVector<Plan *> chosen;
+    while (!queue.empty() && keys.size() + chosen.size() < Workers::kCount) {
+      size_t index = queue.top().point;
+      queue.pop();
+      taken.push_back(index);
+      Plan &plan = plans[index];
+      auto next = Known(int(plan.known) + 1);
+      if (next == Known::Step)
+        chosen.push_back(&plan);
+      else if (ProfileKey key = getWantedKey(plan.point, next);
+               !profiles.count(key) && !llvm::is_contained(keys, key))
+        keys.push_back(key);
+    }
+    makeProfiles(keys);
+    compileAll(chosen);
+    for (size_t index : taken) {
+      Plan &plan = plans[index];
+      if (plan.known != Known::Step)
+        tighten(plan, Known(int(plan.known) + 1));
+      put(index);
+    }
+  }
+  if (fastest && !queue.empty())
+    result.gap = std::max(0.0, plans[*fastest].bound / queue.top().bound - 1);
+  return fastest;
+}
+
+void Search::addObvious() {
+  int64_t ranks = space.ranks;
+  if (ranks == 1)
+    return;
+  double gap = result.gap;    // of all plans
+  constexpr int64_t most = 4; // are compiled of each kind
+  auto add = [&](StringRef title,
+                 llvm::function_ref<bool(const PlanPoint &)> has) {
+    SmallVector<size_t> found;
+    for (auto [index, plan] : llvm::enumerate(plans))
+      if (has(plan.point))
+        found.push_back(index);
+    if (found.empty())
+      return;
+    std::optional<size_t> best = findBest(found, most);
+    result.obvious.push_back(
+        {title.str(), plans[best.value_or(found.front())]});
+  };
+  add("data parallel", [&](const PlanPoint &point) {
+    return point.dp == ranks && point.zero == 0;
+  });
+  add("fully sharded", [&](const PlanPoint &point) {
+    return point.getShards() == ranks && point.zero == 3;
+  });
+  add("tensor parallel",
+      [&](const PlanPoint &point) { return point.tp == ranks; });
+  add("pipeline", [&](const PlanPoint &point) { return point.pp == ranks; });
+  result.gap = gap;
+}
+
+/// Returns the plan of a space that needs least memory, without a limit;
+/// nothing if none compiles.
+std::optional<FoundPlan> Search::findSmallest(const PlanSpace &of) {
+  PlanSpace unlimited = of;
+  unlimited.base.deviceMemory.reset();
+  std::vector<std::tuple<int64_t, size_t, PlanPoint>> points;
+  unlimited.forEach(result.rows, [&](const PlanPoint &point) {
+    const Profile &profile = getProfile(getKey(point, Known::Cut));
+    if (profile.refused.empty())
+      points.emplace_back(
+          boundByWork(point, profile, getRows(point), 1, device).memory,
+          points.size(), point);
+  });
+  llvm::sort(points, [](const auto &a, const auto &b) {
+    return std::pair(std::get<0>(a), std::get<1>(a)) <
+           std::pair(std::get<0>(b), std::get<1>(b));
+  });
+  std::optional<FoundPlan> smallest;
+  constexpr int most = 100; // are compiled
+  int tried = 0;
+  for (auto &[bound, number, point] : points) {
+    if ((smallest && bound >= smallest->needs) || tried == most)
+      break;
+    const Profile &profile = getProfile(getKey(point, Known::Stages));
+    if (!profile.refused.empty() ||
+        (smallest &&
+         boundByStages(point, profile, device).memory >= smallest->needs))
+      continue;
+    std::string refused;
+    std::optional<PlanFigures> figures;
+    workers.run(Workers::Job([&, &point = point](Compilation &compilation) {
+      if (auto compiled =
+              compilePlan(compilation, unlimited.getPlan(point), refused))
+        figures = summarize(compiled->report);
+    }));
+    ++tried;
+    if (figures && (!smallest || figures->memory < smallest->needs))
+      smallest = {point, figures->step, figures, "", figures->memory};
+  }
+  return smallest;
+}
+
+/// Finds with how much memory, and with how many ranks, a plan would fit.
+void Search::sayWhatFits() {
+  if (!space.base.deviceMemory)
+    return;
+  result.smallest = findSmallest(space);
+  constexpr int64_t most = 1 << 16;
+  PlanSpace wider = space;
+  while (result.smallest && result.ranksNeeded == 0 && wider.ranks < most) {
+    wider.ranks *= 2;
+    std::optional<FoundPlan> found = findSmallest(wider);
+    if (!found) // its batch does not divide, say
+      return;
+    if (found->needs <= *space.base.deviceMemory)
+      result.ranksNeeded = wider.ranks;
+  }
+}
+
+/// Of the plans that are compiled, the fastest.
+void Search::addBest() {
+  std::vector<const Plan *> compiled;
+  for (const Plan &plan : plans)
+    if (plan.figures)
+      compiled.push_back(&plan);
+  llvm::sort(compiled, [](const Plan *a, const Plan *b) {
+    return std::pair(a->bound, a) < std::pair(b->bound, b);
+  });
+  for (const Plan *plan : ArrayRef(compiled).take_front(kPlansShown))
+    result.best.push_back(*plan);
+}
+
+FailureOr<PlanSearchResult> Search::run() {
+  if (failed(enumerate()))
+    return failure();
+  auto all = llvm::to_vector(llvm::seq<size_t>(0, plans.size()));
+  if (!findBest(all, std::numeric_limits<int64_t>::max())) {
+    sayWhatFits();
+  } else {
+    addObvious();
+    addBest();
+  }
+  return std::move(result);
+}
+
+} // namespace
+
+FailureOr<PlanSearchResult> pp::searchPlans(Compilation &compilation,
+                                            const PlanSpace &space) {
+  return Search(compilation, space).run();
+}

@@ -1,0 +1,141 @@
+//===- Profiles.cpp - What a model takes without data parallelism ---------===//
+
+#include "Profiles.h"
+
+#include "CompiledPlan.h"
+
+#include "ppopt/Analysis/Cost.h"
+#include "ppopt/Analysis/PlanSchedule.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Model/NeededOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+namespace schema = ppopt::schema;
+
+/// Returns the device whose rates are the highest of those at all sizes, and
+/// which starts work at once.
+static Device makeIdeal(Device device) {
+  auto keepHighest = [](std::vector<double> &rates) {
+    rates = {*llvm::max_element(rates)};
+  };
+  for (schema::MatmulRates &matmul : device.matmuls) {
+    matmul.m = matmul.n = matmul.k = {1};
+    keepHighest(matmul.rates);
+    keepHighest(matmul.transposed);
+    matmul.aliased = std::min(matmul.aliased, 1.0);
+  }
+  double rate = 0;
+  for (const schema::MemoryRate &memory : device.memory)
+    rate = std::max(rate, memory.rate);
+  device.memory = {{1, rate}};
+  device.launch = 0;
+  device.localThreads.collective.latency = 0;
+  if (device.processes)
+    device.processes->collective.latency = 0;
+  return device;
+}
+
+/// Returns the time of a place's update.
+static double getUpdate(const std::vector<ppopt::schedule::TimedCell> &row) {
+  double time = 0;
+  for (const ppopt::schedule::TimedCell &timed : row)
+    if (timed.cell.work == ppopt::schedule::Work::Update)
+      time += timed.end - timed.start;
+  return time;
+}
+
+static StepTimes getTimes(const PlanReport &report) {
+  StepTimes times;
+  for (const ppopt::schedule::Stage &stage : report.graph.stages) {
+    times.forward += stage.forwardTime;
+    if (stage.hasBackward)
+      times.backward += stage.inputTime + stage.weightTime;
+  }
+  for (const auto &row : report.timeline.rows)
+    times.update += getUpdate(row);
+  return times;
+}
+
+static std::vector<PlaceProfile> describePlaces(const PlanReport &report) {
+  std::vector<PlaceProfile> places;
+  for (auto [number, place] : llvm::enumerate(report.places)) {
+    PlaceProfile &of = places.emplace_back();
+    of.parameters = place.memory.lookup("parameters");
+    of.gradients = place.memory.lookup("gradients");
+    of.optimizer = place.memory.lookup("optimizer");
+    of.update = getUpdate(report.timeline.rows[number]);
+    of.saved = std::numeric_limits<int64_t>::max();
+    for (auto [stage, node] : llvm::zip(report.stages, report.graph.stages))
+      if (node.place == static_cast<int>(number))
+        of.saved = std::min(of.saved, stage.savedBytes);
+  }
+  return places;
+}
+
+/// Returns the longest time on a device of an op with its gradient, of those
+/// that the loss of a module in phase placed needs.
+static double findLongestOp(ModuleOp module, const Device &device) {
+  FailureOr<func::FuncOp> entry = findEntry(module);
+  if (failed(entry))
+    return 0;
+  Block &body = entry->getBody().front();
+  DenseSet<Operation *> needed =
+      findNeededOps({body.getTerminator()->getOperand(0)});
+  OpTimes times(device);
+  DenseSet<Value> learns; // values that a trained parameter changes
+  double longest = 0;
+  for (Operation &op : body) {
+    if (!needed.contains(&op))
+      continue;
+    SmallVector<bool> gradients;
+    for (Value operand : op.getOperands())
+      gradients.push_back(learns.contains(operand));
+    auto param = dyn_cast<ParamOp>(op);
+    if (param ? !param.getFrozen() && !param.getState()
+              : isa<DifferentiableOpInterface>(op) &&
+                    llvm::is_contained(gradients, true))
+      learns.insert(op.result_begin(), op.result_end());
+    longest =
+        std::max(longest, times.get(&op) + times.getBackward(&op, gradients));
+  }
+  return longest;
+}
+
+Profile pp::makeProfile(Compilation &compilation, const PlanSpace &space,
+                        const ProfileKey &key) {
+  PlanPoint point;
+  point.pp = key.pp;
+  point.tp = key.tp;
+  point.recompute = key.recompute;
+  point.schedule = key.schedule;
+  point.chunks = key.chunks;
+  PlanOptions plan = space.getPlan(point);
+  plan.deviceMemory.reset();
+  plan.batch = key.rows;
+  if (key.isWhole)
+    plan.blockBytes = PlanOptions::kNever;
+  Profile profile;
+  auto compiled =
+      compilePlan(compilation, plan, profile.refused, [&](ModuleOp placed) {
+        // Nothing is cut yet.
+        profile.longestOp =
+            findLongestOp(placed, makeIdeal(getDevice(placed))) /
+            static_cast<double>(key.tp);
+      });
+  if (!compiled)
+    return profile;
+  PlanReport &report = compiled->report;
+  profile.rows = report.batch;
+  profile.places = describePlaces(report);
+  profile.graph = report.graph;
+  profile.link = getLink(*compiled->module);
+  profile.times = getTimes(report);
+  setDevice(*compiled->module, makeIdeal(getDevice(*compiled->module)));
+  if (succeeded(predictLaunches(*compiled->module, report)))
+    profile.least = getTimes(report);
+  return profile;
+}

@@ -1,0 +1,134 @@
+//===- search_text.cpp - What --plan auto has found, as text --------------===//
+
+#include "search_text.h"
+
+#include "plan_text.h"
+
+#include "ppopt/byte_amount.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace ppopt;
+using mlir::pp::FoundPlan;
+using mlir::pp::PlanFigures;
+using mlir::pp::PlanSearchResult;
+using mlir::pp::PlanSpace;
+
+/// "computes 93 %, waits in tasks 2 %": the parts of the step of the place that
+/// computes longest, without those below one in two hundred.
+static std::string describeParts(const PlanFigures &figures) {
+  std::string text;
+  for (auto [what, time] : {std::pair("computes", figures.computing),
+                            std::pair("waits in tasks", figures.waiting),
+                            std::pair("sums", figures.summing),
+                            std::pair("updates", figures.updating),
+                            std::pair("idle", figures.getIdle())})
+    if (time >= 0.005 * figures.step)
+      text += formatv("{0}{1} {2:f0} %", text.empty() ? "" : ", ", what,
+                      100 * time / figures.step)
+                  .str();
+  return text;
+}
+
+/// Returns the table's columns that come before the flags.
+static std::string describeFigures(const PlanFigures &figures) {
+  return formatv("{0,12}  {1,10}  {2,10}", spellTime(figures.step),
+                 spellByteAmount(figures.memory), spellByteAmount(figures.sent))
+      .str();
+}
+
+static void printObvious(const PlanSearchResult &found, raw_ostream &out) {
+  double best = found.best.front().bound;
+  for (const auto &[title, plan] : found.obvious) {
+    out << "  " << left_justify(title, 16);
+    if (plan.figures)
+      out << describeFigures(*plan.figures)
+          << formatv("  x {0:f2}  ", plan.bound / best) << plan.point.spell()
+          << "\n"
+          << std::string(18, ' ') << describeParts(*plan.figures) << "\n";
+    else
+      out << "refused: " << plan.refused << "  " << plan.point.spell() << "\n";
+  }
+}
+
+void ppopt::printSearch(const PlanSpace &space, const PlanSearchResult &found,
+                        raw_ostream &out) {
+  out << space.base.source << ": " << spellCount(found.points) << " plans for "
+      << spellCount(space.ranks) << " ranks and a batch of "
+      << spellCount(found.rows) << "; " << spellCount(found.compiled)
+      << " compiled, " << spellCount(found.refused)
+      << " refused; none is faster than the first by more than "
+      << formatv("{0:f1} %", 100 * found.gap / (1 + found.gap)) << "\n\nfastest"
+      << std::string(13, ' ') << "step      memory        sent\n";
+  for (auto [number, plan] : enumerate(found.best))
+    out << formatv("  {0,-4}", number + 1) << std::string(2, ' ')
+        << describeFigures(*plan.figures) << "  " << plan.point.spell() << "\n"
+        << std::string(18, ' ') << describeParts(*plan.figures) << "\n";
+  if (!found.obvious.empty()) {
+    out << "\nothers" << std::string(24, ' ')
+        << "step      memory        sent\n";
+    printObvious(found, out);
+  }
+  out << "\n";
+}
+
+std::string ppopt::describeChoice(const PlanSpace &space,
+                                  const PlanSearchResult &found) {
+  const FoundPlan &best = found.best.front();
+  return space.base.source + ": note: --plan auto takes " + best.point.spell() +
+         ": predicted, " + spellTime(best.bound) + " a step and " +
+         spellByteAmount(best.figures->memory) + " a rank";
+}
+
+std::string ppopt::writePlan(const PlanSpace &space,
+                             const PlanSearchResult &found) {
+  const FoundPlan &best = found.best.front();
+  std::string text = "# " + space.base.command +
+                     "\n# predicted: " + spellTime(best.bound) + " a step, " +
+                     spellByteAmount(best.figures->memory) + " a rank\n";
+  for (const auto &[flag, value] : best.point.getFlags())
+    text += flag + " " + value + "\n";
+  return text;
+}
+
+/// Says why no plan can be taken.
+static LogicalResult refuse(const PlanSpace &space,
+                            const PlanSearchResult &found) {
+  raw_ostream &out = errs();
+  out << space.base.source << ": error: ";
+  if (found.points == 0) {
+    out << "a batch of " << found.rows
+        << " rows does not divide by any mesh of " << space.ranks
+        << " ranks that --plan auto may choose\n";
+    return failure();
+  }
+  out << "none of " << spellCount(found.points) << " plans for "
+      << spellCount(space.ranks) << " ranks ";
+  if (!found.smallest) {
+    out << "compiles\n";
+    return failure();
+  }
+  out << "fits in --device-memory " << spellByteAmount(*space.base.deviceMemory)
+      << "; " << found.smallest->point.spell() << " takes least, "
+      << spellByteAmount(found.smallest->needs) << " a rank";
+  if (found.ranksNeeded > 0)
+    out << "; one fits with --ranks " << found.ranksNeeded;
+  out << "\n";
+  return failure();
+}
+
+LogicalResult ppopt::choosePlan(mlir::pp::Compilation &compilation,
+                                const PlanSpace &space,
+                                PlanSearchResult &found) {
+  FailureOr<PlanSearchResult> result =
+      mlir::pp::searchPlans(compilation, space);
+  if (failed(result))
+    return failure();
+  found = std::move(*result);
+  if (found.best.empty())
+    return refuse(space, found);
+  compilation.setPlan(space.getPlan(found.best.front().point));
+  return success();
+}
