@@ -27,7 +27,7 @@ private:
   void warnOfBF16(bool isNative) const;
 
   CommandLine &line;
-  std::string schedule = "1f1b", device;
+  std::string schedule = "1f1b", device, cluster;
 };
 
 } // namespace ppopt
