@@ -236,10 +236,8 @@ static std::string completeTarget(PlanOptions &plan) {
 }
 
 int64_t PlanOptions::getNeighbours() const {
-  if (!cluster)
-    return getProcesses();
-  return std::min(getProcesses(),
-                  cluster->getDevices() / cluster->levels.back().size);
+  return cluster ? std::min(getProcesses(), cluster->getDevicesOfMachine())
+                 : getProcesses();
 }
 
 /// Checks that the cluster has a device for each rank.

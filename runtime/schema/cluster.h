@@ -24,7 +24,7 @@ struct Level {
     f("name", self.name, "of the links: NVLink, PCIe, InfiniBand, sockets");
     f("size", self.size,
       "units of the level below, or devices, that one unit of this level has; "
-      "of the last level, all nodes",
+      "the last of several levels joins machines, a single one devices of one",
       positive);
     f("transfer", self.transfer,
       "a value that one device sends to a device of another unit");
@@ -50,6 +50,12 @@ struct Cluster {
                "whether a collective may also go by trees and level by level, "
                "as NCCL's do; otherwise it is one ring, as on CPUs");
     f("levels", self.levels, "from the inside out");
+  }
+
+  /// Returns how many devices one machine has.
+  int64_t getDevicesOfMachine() const {
+    return levels.size() == 1 ? levels[0].size
+                              : getDevices() / levels.back().size;
   }
 
   /// Returns how many devices it has; INT64_MAX for more.
