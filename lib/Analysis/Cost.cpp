@@ -223,7 +223,9 @@ static MatmulWork describeMatmul(Operation *op, const IterationSpace &space) {
 /// bytes.
 static Work getComputation(Operation *op, const IterationSpace &space) {
   Work work = getWorkOfForm(op);
-  if (sumsProducts(op, space)) {
+  // The gradient of attention sums over heads that share one of keys, as a
+  // matmul would.
+  if (work.flops == 0 && sumsProducts(op, space)) {
     work.addMatmul(describeMatmul(op, space));
     return work;
   }

@@ -2,12 +2,11 @@
 
 #include "ppopt/Analysis/Device.h"
 
+#include "DocumentAttribute.h"
+
 #include "ppopt/Dialect/PP/DeclaredAttributes.h"
 #include "program/read_device.h"
 #include "schema/write.h"
-
-#include "mlir/IR/Builders.h"
-#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -149,58 +148,11 @@ Device pp::shareDevice(const Device &device, int64_t ranks) {
 // The attribute
 //===----------------------------------------------------------------------===//
 
-static Attribute toAttribute(const llvm::json::Value &value, Builder &builder) {
-  if (const llvm::json::Object *object = value.getAsObject()) {
-    NamedAttrList fields;
-    for (const auto &[name, field] : *object)
-      fields.append(StringRef(name), toAttribute(field, builder));
-    return fields.getDictionary(builder.getContext());
-  }
-  if (const llvm::json::Array *array = value.getAsArray()) {
-    SmallVector<Attribute> elements;
-    for (const llvm::json::Value &element : *array)
-      elements.push_back(toAttribute(element, builder));
-    return builder.getArrayAttr(elements);
-  }
-  if (std::optional<StringRef> text = value.getAsString())
-    return builder.getStringAttr(*text);
-  if (std::optional<bool> flag = value.getAsBoolean())
-    return builder.getBoolAttr(*flag);
-  if (std::optional<double> number = value.getAsNumber())
-    return builder.getF64FloatAttr(*number);
-  return builder.getUnitAttr(); // null
-}
-
-static llvm::json::Value toJson(Attribute attribute) {
-  if (auto object = dyn_cast<DictionaryAttr>(attribute)) {
-    llvm::json::Object fields;
-    for (NamedAttribute field : object)
-      fields[field.getName().getValue()] = toJson(field.getValue());
-    return fields;
-  }
-  if (auto array = dyn_cast<ArrayAttr>(attribute)) {
-    llvm::json::Array elements;
-    for (Attribute element : array)
-      elements.push_back(toJson(element));
-    return elements;
-  }
-  if (auto text = dyn_cast<StringAttr>(attribute))
-    return text.getValue();
-  if (auto flag = dyn_cast<BoolAttr>(attribute))
-    return flag.getValue();
-  if (auto number = dyn_cast<FloatAttr>(attribute))
-    return number.getValueAsDouble();
-  return nullptr;
-}
-
 void pp::setDevice(ModuleOp module, const Device &device) {
   module->removeAttr(kDeviceAttr);
-  if (device.name == kBuiltinDevice)
-    return;
-  llvm::json::Value document =
-      llvm::cantFail(llvm::json::parse(schema::writeDevice(device)));
-  Builder builder(module.getContext());
-  module->setAttr(kDeviceAttr, toAttribute(document, builder));
+  if (device.name != kBuiltinDevice)
+    module->setAttr(kDeviceAttr, parseDocument(schema::writeDevice(device),
+                                               module.getContext()));
 }
 
 std::optional<Device> pp::readDevice(StringRef json, std::string &error) {
@@ -208,17 +160,12 @@ std::optional<Device> pp::readDevice(StringRef json, std::string &error) {
 }
 
 Device pp::getDevice(Operation *op) {
-  auto module = dyn_cast<ModuleOp>(op);
-  if (!module)
-    module = op->getParentOfType<ModuleOp>();
-  Attribute attribute = module ? module->getAttr(kDeviceAttr) : Attribute();
+  Attribute attribute = getModuleAttribute(op, kDeviceAttr);
   if (!attribute)
     return getBuiltinDevice();
-  std::string text, error;
-  llvm::raw_string_ostream(text) << toJson(attribute);
-  std::optional<Device> device = readDevice(text, error);
-  if (device)
+  std::string error;
+  if (auto device = readDevice(writeDocument(attribute), error))
     return *device;
-  module.emitError(kDeviceAttr) << ": " << error;
+  op->emitError(kDeviceAttr) << ": " << error;
   return getBuiltinDevice();
 }

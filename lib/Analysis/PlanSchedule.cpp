@@ -7,7 +7,7 @@
 
 #include "ppopt/Analysis/StepCopies.h"
 
-#include "ppopt/Analysis/Cost.h"
+#include "ppopt/Analysis/Links.h"
 #include "ppopt/Analysis/TaskCollectives.h"
 #include "ppopt/Analysis/TaskTimes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
@@ -277,10 +277,19 @@ Table pp::readTable(ModuleOp module, PlanOp plan, bool isEvaluation) {
   return table;
 }
 
-ppopt::schedule::Link pp::getLink(ModuleOp module) {
-  Device device = getDevice(module);
-  const ::ppopt::schema::LinkRates &link = getRankRates(device).transfer;
-  return {link.latency, link.rate};
+ppopt::schedule::EdgeLinks pp::getEdgeLinks(ModuleOp module,
+                                            const StageGraph &graph) {
+  Links links(module);
+  ppopt::schedule::EdgeLinks ofEdges;
+  for (const ppopt::schedule::Edge &edge : graph.edges) {
+    const ::ppopt::schema::LinkRates &rates =
+        links
+            .getLevelBetween(graph.stages[edge.from].place,
+                             graph.stages[edge.to].place)
+            .transfer;
+    ofEdges.push_back({rates.latency, rates.rate});
+  }
+  return ofEdges;
 }
 
 void pp::nameTable(PlanOp plan, StringRef path) {

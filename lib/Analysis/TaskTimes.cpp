@@ -12,15 +12,14 @@
 
 using namespace mlir;
 using namespace mlir::pp;
-namespace geometry = ppopt::geometry;
 
 namespace {
 
 /// The time in a run of a task.
 class RunClock {
 public:
-  RunClock(const geometry::Mesh &mesh, const Device &device)
-      : mesh(mesh), device(device) {}
+  /// Of a run on a place.
+  RunClock(const Links &links, int64_t place) : links(links), place(place) {}
 
   void advance(double by) { time.total += by; }
   double now() const { return time.total; }
@@ -31,9 +30,9 @@ public:
     double start = std::max(earliest, free);
     int64_t bytes =
         collective.getElements() * getElementBytes(collective.getType());
-    free = start + estimateCollectiveTime(
-                       collective.getCollective().getKind(), bytes,
-                       mesh.size(collective.getGroup().getGeometry()), device);
+    free =
+        start + links.estimateTime(collective.getCollective().getKind(), bytes,
+                                   collective.getGroup().getGeometry(), place);
     time.collectives.push_back({collective, start, free, 0, 0});
   }
 
@@ -46,8 +45,8 @@ public:
   TaskTime take() { return std::move(time); }
 
 private:
-  const geometry::Mesh &mesh;
-  const Device &device;
+  const Links &links;
+  const int64_t place;
   TaskTime time;
   llvm::DenseMap<int64_t, double> channelFree;
 };
@@ -96,11 +95,9 @@ private:
 } // namespace
 
 TaskTimes::TaskTimes(ModuleOp module)
-    : device(getDevice(module)), ofOps(device) {
-  for (auto plan : module.getOps<PlanOp>()) {
-    mesh = plan.getGeometry();
+    : device(getDevice(module)), links(module), ofOps(device) {
+  for (auto plan : module.getOps<PlanOp>())
     prefetches = plan.getPrefetch() != Prefetch::none;
-  }
   for (auto kernel : module.getOps<KernelOp>())
     ofKernel[kernel.getSymNameAttr()] =
         estimateKernelWork(kernel).getTime(device);
@@ -108,7 +105,7 @@ TaskTimes::TaskTimes(ModuleOp module)
 
 TaskTime TaskTimes::estimate(TaskOp task) const {
   SmallVector<TaskCollectiveAttr> listed = task.getCollectiveList();
-  RunClock clock(mesh, device);
+  RunClock clock(links, task.getPlace());
   TensorCollectives onTensors(clock, prefetches);
   task.walk([&](Operation *op) {
     onTensors.waitForOperands(op);

@@ -187,23 +187,3 @@ double Work::getTime(const Device &device) const {
   return launches * device.launch +
          (device.roofline ? std::max(computing, moving) : computing + moving);
 }
-
-//===----------------------------------------------------------------------===//
-// Links
-//===----------------------------------------------------------------------===//
-
-const schema::RankRates &pp::getRankRates(const Device &device) {
-  return device.processes ? *device.processes : device.localThreads;
-}
-
-double pp::estimateLinkTime(int64_t bytes, const schema::LinkRates &link) {
-  return link.latency + static_cast<double>(bytes) / link.rate;
-}
-
-double pp::estimateCollectiveTime(::ppopt::geometry::Collective kind,
-                                  int64_t bytes, int64_t ranks,
-                                  const Device &device) {
-  auto rounds = static_cast<double>(::ppopt::geometry::rounds(kind, ranks));
-  return rounds *
-         estimateLinkTime(bytes / ranks, getRankRates(device).collective);
-}

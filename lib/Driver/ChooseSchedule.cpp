@@ -26,9 +26,9 @@ static std::vector<Candidate> simulatePlan(Compilation &compilation,
   auto made = findPlan(*module);
   if (failed(made))
     return {};
-  return ppopt::schedule::simulateAll(makeStageGraph(*module, *made),
-                                      static_cast<int>(plan.microbatches),
-                                      getLink(*module));
+  ppopt::schedule::StageGraph graph = makeStageGraph(*module, *made);
+  return ppopt::schedule::simulateAll(
+      graph, static_cast<int>(plan.microbatches), getEdgeLinks(*module, graph));
 }
 
 /// Returns the first candidate that fits. `candidates` is sorted, fastest

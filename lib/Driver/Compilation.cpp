@@ -216,7 +216,8 @@ static OwningOpRef<ModuleOp> parseModule(llvm::SourceMgr &sources,
   auto module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   if (module) {
     setThresholds(*module, plan.thresholds);
-    setDevice(*module, shareDevice(plan.device, plan.getProcesses()));
+    setDevice(*module, shareDevice(plan.device, plan.getNeighbours()));
+    setCluster(*module, plan.cluster);
   }
   return module;
 }

@@ -3,6 +3,7 @@
 #include "ppopt/Driver/ModelHash.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 
+#include "ppopt/Analysis/Cluster.h"
 #include "ppopt/Analysis/Device.h"
 #include "ppopt/Dialect/PP/DeclaredAttributes.h"
 #include "ppopt/Dialect/PP/FixedBatch.h"
@@ -24,10 +25,11 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Drops what belongs to a plan and not to the model (the device, thresholds,
-/// marks and shardings), and buffers, which no step reads.
+/// Drops what belongs to a plan and not to the model (the device, the cluster,
+/// thresholds, marks and shardings), and buffers, which no step reads.
 static void dropPlan(ModuleOp model) {
   setDevice(model, getBuiltinDevice());
+  setCluster(model, std::nullopt);
   model->removeAttr(kThresholdsAttr);
   model->removeAttr(kOriginAttr);
   model->removeAttr(kBuffersAttr);

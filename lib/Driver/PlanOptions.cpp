@@ -233,6 +233,21 @@ static std::string completeTarget(PlanOptions &plan) {
   return checkKernels(plan, *target);
 }
 
+int64_t PlanOptions::getNeighbours() const {
+  return cluster ? std::min(getProcesses(), cluster->getDevicesOfMachine())
+                 : getProcesses();
+}
+
+/// Checks that the cluster has a device for each rank.
+static std::string checkCluster(const PlanOptions &plan) {
+  if (!plan.cluster || plan.getProcesses() <= plan.cluster->getDevices())
+    return "";
+  return "the mesh has " + std::to_string(plan.getProcesses()) +
+         " ranks, and the cluster '" + plan.cluster->name + "' " +
+         std::to_string(plan.cluster->getDevices()) +
+         " devices; use a smaller mesh or a larger cluster";
+}
+
 std::string pp::completePlan(PlanOptions &plan) {
   if (!plan.table)
     if (std::string wrong = setSchedule(plan, plan.schedule); !wrong.empty())
@@ -252,5 +267,7 @@ std::string pp::completePlan(PlanOptions &plan) {
         .str();
   if (std::string wrong = checkThresholds(plan.thresholds); !wrong.empty())
     return "--threshold: " + wrong;
+  if (std::string wrong = checkCluster(plan); !wrong.empty())
+    return wrong;
   return completeTarget(plan);
 }

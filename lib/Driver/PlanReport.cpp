@@ -7,6 +7,7 @@
 #include "ppopt/Dialect/PP/StepOps.h"
 
 #include "KernelReports.h"
+#include "LinkReport.h"
 #include "ShardedState.h"
 
 #include "ppopt/Program/EndOfStep.h"
@@ -225,8 +226,8 @@ static void predictStep(ModuleOp module, PlanOp plan, const StepIndex &index,
   // One process in program order has no timeline of places.
   if (plan.getLaunch() == Launch::local)
     return;
-  report.timeline =
-      ppopt::schedule::simulate(report.table, report.graph, getLink(module));
+  report.timeline = ppopt::schedule::simulate(
+      report.table, report.graph, getEdgeLinks(module, report.graph));
   addEndOfStep(module, plan, report.timeline);
   for (auto schedule : module.getOps<ScheduleOp>()) {
     if (!schedule.isTraining())
@@ -349,6 +350,7 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
   }
   if (failed(predictLaunches(module, report)))
     return failure();
+  addLinks(module, report);
   report.shards = describeShards(module, *plan);
   FailureOr<schema::Program> program = buildProgram(module);
   if (failed(program))

@@ -5,7 +5,7 @@
 #include "ppopt/Dialect/PP/PlanOps.h"
 
 #include "ppopt/Analysis/Buffers.h"
-#include "ppopt/Analysis/Cost.h"
+#include "ppopt/Analysis/Links.h"
 #include "ppopt/Analysis/PlanSchedule.h"
 #include "ppopt/Analysis/TaskTimes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
@@ -48,8 +48,8 @@ struct Walk {
 class EndOfStep {
 public:
   EndOfStep(ModuleOp module, PlanOp plan, Timeline &timeline)
-      : mesh(plan.getGeometry()), device(getDevice(module)), times(module),
-        buffers(module), timeline(timeline) {
+      : mesh(plan.getGeometry()), links(module), times(module), buffers(module),
+        timeline(timeline) {
     for (auto task : module.getOps<TaskOp>())
       tasks[task.getSymName()] = task;
     for (auto schedule : module.getOps<ScheduleOp>())
@@ -158,13 +158,14 @@ private:
   }
 
   double estimateTime(StartOp start) {
-    int64_t ranks = mesh.size(start.getGroup().getGeometry());
     FailureOr<CollectiveOperand> operand =
         buffers.getOperand(start, start.getPlaceOfStart());
     int64_t size = succeeded(operand)
                        ? operand->elements * getElementBytes(operand->type)
                        : 0;
-    return estimateCollectiveTime(start.getKind(), size, ranks, device);
+    return links.estimateTime(start.getKind(), size,
+                              start.getGroup().getGeometry(),
+                              start.getPlaceOfStart());
   }
 
   static void add(std::vector<TimedCell> &row, Walk &walk, Kind work,
@@ -180,7 +181,7 @@ private:
   }
 
   geometry::Mesh mesh;
-  Device device;
+  Links links;
   TaskTimes times;
   BufferIndex buffers;
   Timeline &timeline;

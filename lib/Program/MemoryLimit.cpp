@@ -83,11 +83,14 @@ static SmallVector<PlaceMemory> measure(ModuleOp module, PlanOp plan) {
   return places;
 }
 
-/// Returns "rank 2", "ranks 1, 3": the ranks of a place.
+/// Returns "rank 2", "ranks 1, 3", "ranks 0, 1, .., 127": the ranks of a place.
 static std::string nameRanks(PlanOp plan, int64_t place) {
+  constexpr size_t shown = 8;
   SmallVector<std::string> names;
   for (int64_t rank : plan.getGeometry().ranksOf(place))
     names.push_back(std::to_string(rank));
+  if (names.size() > shown)
+    names = {names[0], names[1], "..", names.back()};
   return (names.size() == 1 ? "rank " : "ranks ") + llvm::join(names, ", ");
 }
 

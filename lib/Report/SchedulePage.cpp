@@ -59,7 +59,8 @@ Json describe(const Boundary &boundary) {
           {"requiresGrad", boundary.requiresGrad},
           {"peer", boundary.peer},
           {"type", boundary.type},
-          {"bytes", boundary.bytes}};
+          {"bytes", boundary.bytes},
+          {"link", boundary.link}};
 }
 
 Json describe(const Stage &stage, const StageNote &note) {

@@ -1,6 +1,7 @@
 //===- Generate.cpp - The built-in schedules by name ----------------------===//
 
 #include "Generators.h"
+#include "ppopt/Schedule/EdgeLinks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -188,14 +189,14 @@ bool ppopt::schedule::isBetter(const Candidate &a, const Candidate &b) {
 
 std::vector<Candidate> ppopt::schedule::simulateAll(const StageGraph &graph,
                                                     int microbatches,
-                                                    const Link &link) {
+                                                    const EdgeLinks &links) {
   std::vector<Candidate> candidates;
   for (const std::string &name : getScheduleNames()) {
     Result<Table> table = generate(name, graph, microbatches);
     if (!table)
       continue;
     Table asRun = separateBackwards(*table);
-    Timeline timeline = simulate(asRun, graph, link);
+    Timeline timeline = simulate(asRun, graph, links);
     Candidate candidate{name, std::move(*table), timeline.end};
     for (int place = 0; place < graph.places; ++place)
       candidate.held =
@@ -203,6 +204,12 @@ std::vector<Candidate> ppopt::schedule::simulateAll(const StageGraph &graph,
     candidates.push_back(std::move(candidate));
   }
   return candidates;
+}
+
+std::vector<Candidate> ppopt::schedule::simulateAll(const StageGraph &graph,
+                                                    int microbatches,
+                                                    const Link &link) {
+  return simulateAll(graph, microbatches, EdgeLinks(graph.edges.size(), link));
 }
 
 Result<std::pair<std::string, Table>>

@@ -1,5 +1,7 @@
 //===- Simulate.cpp - Simulates a schedule --------------------------------===//
 
+#include "ppopt/Schedule/EdgeLinks.h"
+
 #include "Dependencies.h"
 
 #include <algorithm>
@@ -41,9 +43,9 @@ namespace {
 
 class Simulation {
 public:
-  Simulation(const Table &table, const StageGraph &graph, const Link &link,
-             const Dependencies &dependencies)
-      : table(table), graph(graph), link(link), dependencies(dependencies),
+  Simulation(const Table &table, const StageGraph &graph,
+             const EdgeLinks &links, const Dependencies &dependencies)
+      : table(table), graph(graph), links(links), dependencies(dependencies),
         madeAt(graph, table.microbatches, 0),
         arrivedAt(graph.edges.size() * table.microbatches, 0),
         placeFree(graph.places, 0),
@@ -106,13 +108,13 @@ private:
       return;
     double &queue = queueFree[size_t(from) * graph.places + to];
     double start = std::max(made, queue);
-    arrival = queue = start + getTime(link, edge.bytes);
+    arrival = queue = start + getTime(links[index], edge.bytes);
     timeline.transfers.push_back({index, microbatch, start, arrival});
   }
 
   const Table &table;
   const StageGraph &graph;
-  const Link &link;
+  const EdgeLinks &links;
   const Dependencies &dependencies;
   Timeline timeline;
   ValueMap<double> madeAt;
@@ -124,12 +126,17 @@ private:
 } // namespace
 
 Timeline ppopt::schedule::simulate(const Table &table, const StageGraph &graph,
-                                   const Link &link) {
+                                   const EdgeLinks &links) {
   Dependencies limited(graph);
   limited.limitRunAhead(graph);
-  if (auto timeline = Simulation(table, graph, link, limited).run())
+  if (auto timeline = Simulation(table, graph, links, limited).run())
     return *timeline;
-  return *Simulation(table, graph, link, Dependencies(graph)).run();
+  return *Simulation(table, graph, links, Dependencies(graph)).run();
+}
+
+Timeline ppopt::schedule::simulate(const Table &table, const StageGraph &graph,
+                                   const Link &link) {
+  return simulate(table, graph, EdgeLinks(graph.edges.size(), link));
 }
 
 double Timeline::getIdleShare(int place) const {

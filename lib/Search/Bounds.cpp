@@ -2,8 +2,6 @@
 
 #include "Bounds.h"
 
-#include "ppopt/Analysis/Cost.h"
-
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
@@ -42,26 +40,27 @@ struct CollectiveTimes {
 
 static CollectiveTimes boundCollectives(const PlanPoint &point,
                                         int64_t gradients, int64_t parameters,
-                                        const Device &device) {
+                                        const Links &links) {
   CollectiveTimes times;
-  int64_t parts = point.getBatchParts(), shards = point.getShards();
-  if (parts == 1)
+  if (point.getBatchParts() == 1)
     return times;
+  auto estimate = [&](Collective kind, int64_t bytes,
+                      std::vector<std::string> axes) {
+    return links.estimateTime(kind, bytes, {std::move(axes), {}}, /*place=*/0);
+  };
   if (point.zero == 0) {
-    times.sums =
-        estimateCollectiveTime(Collective::AllReduce, gradients, parts, device);
+    times.sums = estimate(Collective::AllReduce, gradients, {"dp", "fsdp"});
     return times;
   }
   auto microbatches = static_cast<double>(point.microbatches);
-  times.sums = estimateCollectiveTime(Collective::ReduceScatter, gradients,
-                                      shards, device);
+  std::string sharded = point.fsdp > 1 ? "fsdp" : "dp";
+  times.sums = estimate(Collective::ReduceScatter, gradients, {sharded});
   if (point.zero >= 2) // each task sums what it computes
     times.sums *= microbatches;
-  if (shards < parts)
-    times.sums += estimateCollectiveTime(
-        Collective::AllReduce, gradients / shards, parts / shards, device);
-  times.gathers = estimateCollectiveTime(Collective::AllGather, parameters,
-                                         shards, device) *
+  if (point.getShards() < point.getBatchParts())
+    times.sums +=
+        estimate(Collective::AllReduce, gradients / point.getShards(), {"dp"});
+  times.gathers = estimate(Collective::AllGather, parameters, {sharded}) *
                   (point.gathersInTasks ? microbatches : 1);
   return times;
 }
@@ -89,7 +88,7 @@ static int64_t getStateBytes(const PlanPoint &point, int64_t parameters,
 }
 
 PlanBound pp::boundByWork(const PlanPoint &point, const Profile &profile,
-                          int64_t rows, int64_t cuts, const Device &device) {
+                          int64_t rows, int64_t cuts, const Links &links) {
   double share = double(rows) / double(profile.rows) / double(cuts);
   auto microbatches = static_cast<double>(point.microbatches);
   double shards = point.zero > 0 ? double(point.getShards()) : 1;
@@ -106,7 +105,7 @@ PlanBound pp::boundByWork(const PlanPoint &point, const Profile &profile,
                          microbatches * share * profile.longestOp);
   return {addCollectives(point, step, point.pp == 1 ? backward : step,
                          boundCollectives(point, place.gradients / parts,
-                                          place.parameters / parts, device)),
+                                          place.parameters / parts, links)),
           (getStateBytes(point, place.parameters, place.gradients,
                          place.optimizer) /
                cuts +
@@ -115,7 +114,7 @@ PlanBound pp::boundByWork(const PlanPoint &point, const Profile &profile,
 }
 
 PlanBound pp::boundByStages(const PlanPoint &point, const Profile &profile,
-                            const Device &device) {
+                            const Links &links) {
   auto microbatches = static_cast<int>(point.microbatches);
   auto table =
       ppopt::schedule::generate(point.schedule, profile.graph, microbatches);
@@ -123,7 +122,7 @@ PlanBound pp::boundByStages(const PlanPoint &point, const Profile &profile,
     return {};
   ppopt::schedule::Table separated = ppopt::schedule::separateBackwards(*table);
   ppopt::schedule::Timeline timeline =
-      ppopt::schedule::simulate(separated, profile.graph, profile.link);
+      ppopt::schedule::simulate(separated, profile.graph, profile.links);
   double shards = point.zero > 0 ? double(point.getShards()) : 1;
   PlanBound bound;
   for (auto [number, place] : llvm::enumerate(profile.places)) {
@@ -139,7 +138,7 @@ PlanBound pp::boundByStages(const PlanPoint &point, const Profile &profile,
         std::max({bound.step, timeline.end,
                   addCollectives(point, end, point.pp == 1 ? backward : end,
                                  boundCollectives(point, place.gradients,
-                                                  place.parameters, device))});
+                                                  place.parameters, links))});
     bound.memory =
         std::max(bound.memory,
                  getStateBytes(point, place.parameters, place.gradients,

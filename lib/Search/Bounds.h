@@ -5,6 +5,8 @@
 
 #include "Profiles.h"
 
+#include "ppopt/Analysis/Links.h"
+
 namespace mlir::pp {
 
 /// Returns whether the schedule of a point splits backwards.
@@ -24,15 +26,15 @@ struct PlanBound {
 /// places before it have passed the first microbatch on (and, with a schedule
 /// that does not split backwards, at the end for the last one's gradients). The
 /// place of the longest op computes it and its gradient for each microbatch.
-/// Collectives over the batch's ranks take as long as if all of them could be
-/// hidden.
+/// Collectives over the batch's ranks, by the links of the point's mesh, take
+/// as long as if all of them could be hidden.
 PlanBound boundByWork(const PlanPoint &point, const Profile &profile,
-                      int64_t rows, int64_t cuts, const Device &device);
+                      int64_t rows, int64_t cuts, const Links &links);
 
 /// Bounds a plan by the profile of its stages and its microbatch: the simulated
 /// schedule without what ranks exchange that split the batch.
 PlanBound boundByStages(const PlanPoint &point, const Profile &profile,
-                        const Device &device);
+                        const Links &links);
 
 } // namespace mlir::pp
 

@@ -55,9 +55,7 @@ struct Entry {
 class Search {
 public:
   Search(Compilation &compilation, const PlanSpace &space)
-      : compilation(compilation), space(space),
-        device(shareDevice(space.base.device, space.ranks)),
-        workers(compilation) {}
+      : compilation(compilation), space(space), workers(compilation) {}
 
   FailureOr<PlanSearchResult> run();
 
@@ -74,6 +72,9 @@ private:
   int64_t getRows(const PlanPoint &point) const {
     return result.rows / (point.getBatchParts() * point.microbatches);
   }
+  Links getLinks(const PlanPoint &point) const {
+    return Links(space.base.cluster, space.base.device, point.getMesh());
+  }
   ProfileKey getWantedKey(const PlanPoint &point, Known known) const;
   const Profile &getProfile(const ProfileKey &key);
   void makeProfiles(ArrayRef<ProfileKey> keys);
@@ -83,7 +84,6 @@ private:
 
   Compilation &compilation;
   const PlanSpace &space;
-  Device device;
   Workers workers;
   std::map<ProfileKey, Profile> profiles;
   std::vector<Plan> plans;
@@ -199,9 +199,9 @@ void Search::tighten(Plan &plan, Known known) {
     return refuse(plan, profile.refused);
   PlanBound bound =
       known == Known::Stages
-          ? boundByStages(point, profile, device)
+          ? boundByStages(point, profile, getLinks(point))
           : boundByWork(point, profile, getRows(point),
-                        known == Known::Work ? point.tp : 1, device);
+                        known == Known::Work ? point.tp : 1, getLinks(point));
   if (bound.memory > space.base.deviceMemory.value_or(bound.memory))
     return refuse(plan, "a rank takes at least " +
                             ::ppopt::spellByteAmount(bound.memory));
@@ -327,7 +327,8 @@ std::optional<FoundPlan> Search::findSmallest(const PlanSpace &of) {
     const Profile &profile = getProfile(getKey(point, Known::Cut));
     if (profile.refused.empty())
       points.emplace_back(
-          boundByWork(point, profile, getRows(point), 1, device).memory,
+          boundByWork(point, profile, getRows(point), 1, getLinks(point))
+              .memory,
           points.size(), point);
   });
   llvm::sort(points, [](const auto &a, const auto &b) {
@@ -342,8 +343,8 @@ std::optional<FoundPlan> Search::findSmallest(const PlanSpace &of) {
       break;
     const Profile &profile = getProfile(getKey(point, Known::Stages));
     if (!profile.refused.empty() ||
-        (smallest &&
-         boundByStages(point, profile, device).memory >= smallest->needs))
+        (smallest && boundByStages(point, profile, getLinks(point)).memory >=
+                         smallest->needs))
       continue;
     std::string refused;
     std::optional<PlanFigures> figures;
@@ -364,9 +365,10 @@ void Search::sayWhatFits() {
   if (!space.base.deviceMemory)
     return;
   result.smallest = findSmallest(space);
-  constexpr int64_t most = 1 << 16;
+  int64_t most = space.base.cluster ? space.base.cluster->getDevices() / 2
+                                    : int64_t(1) << 16;
   PlanSpace wider = space;
-  while (result.smallest && result.ranksNeeded == 0 && wider.ranks < most) {
+  while (result.smallest && result.ranksNeeded == 0 && wider.ranks <= most) {
     wider.ranks *= 2;
     std::optional<FoundPlan> found = findSmallest(wider);
     if (!found) // its batch does not divide, say

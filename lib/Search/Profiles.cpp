@@ -4,6 +4,7 @@
 
 #include "CompiledPlan.h"
 
+#include "ppopt/Analysis/Cluster.h"
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Analysis/PlanSchedule.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
@@ -37,6 +38,14 @@ static Device makeIdeal(Device device) {
   if (device.processes)
     device.processes->collective.latency = 0;
   return device;
+}
+
+/// Returns the cluster whose links begin to send at once.
+static std::optional<Cluster> makeIdeal(std::optional<Cluster> cluster) {
+  if (cluster)
+    for (schema::Level &level : cluster->levels)
+      level.collective.latency = level.transfer.latency = 0;
+  return cluster;
 }
 
 /// Returns the time of a place's update.
@@ -132,9 +141,10 @@ Profile pp::makeProfile(Compilation &compilation, const PlanSpace &space,
   profile.rows = report.batch;
   profile.places = describePlaces(report);
   profile.graph = report.graph;
-  profile.link = getLink(*compiled->module);
+  profile.links = getEdgeLinks(*compiled->module, report.graph);
   profile.times = getTimes(report);
   setDevice(*compiled->module, makeIdeal(getDevice(*compiled->module)));
+  setCluster(*compiled->module, makeIdeal(getCluster(*compiled->module)));
   if (succeeded(predictLaunches(*compiled->module, report)))
     profile.least = getTimes(report);
   return profile;

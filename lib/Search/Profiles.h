@@ -4,6 +4,7 @@
 #define PPOPT_LIB_SEARCH_PROFILES_H
 
 #include "ppopt/Driver/Compilation.h"
+#include "ppopt/Schedule/EdgeLinks.h"
 #include "ppopt/Search/PlanSpace.h"
 
 #include <string>
@@ -53,7 +54,7 @@ struct Profile {
   int64_t rows = 0;    ///< of a microbatch
   std::vector<PlaceProfile> places;
   ::ppopt::schedule::StageGraph graph;
-  ::ppopt::schedule::Link link{};
+  ::ppopt::schedule::EdgeLinks links; ///< of the graph
   StepTimes times;
 
   /// On a device on which no work of a kind is slower because there is less of

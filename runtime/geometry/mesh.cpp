@@ -85,8 +85,11 @@ std::optional<int64_t> Mesh::peer(int64_t rank, int64_t place) const {
 
 std::vector<int64_t> Mesh::ranksOf(int64_t place) const {
   std::vector<int64_t> found;
-  for (int64_t rank = 0, count = ranks(); rank < count; ++rank)
-    if (placeOf(rank) == place)
+  if (place < 0 || place >= places())
+    return found;
+  int64_t count = ranks(), run = has(placeAxis) ? stride(placeAxis) : count;
+  for (int64_t begin = place * run; begin < count; begin += places() * run)
+    for (int64_t rank = begin; rank < begin + run; ++rank)
       found.push_back(rank);
   return found;
 }

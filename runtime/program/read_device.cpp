@@ -1,4 +1,4 @@
-//===- read_device.cpp - Reads a device's document ------------------------===//
+//===- read_device.cpp - Reads the documents of devices and clusters ------===//
 
 #include "program/read_device.h"
 
@@ -61,31 +61,48 @@ void check(const Device &device, const Path &root) {
       memory.fail("is not in ascending order of bytes");
 }
 
-Device readDocument(const Json &document) {
+void check(const schema::Cluster &cluster, const Path &root) {
+  if (cluster.levels.empty())
+    root["levels"].fail("has no elements");
+}
+
+template <typename T>
+T readDocument(const Json &document, const std::string &what) {
   if (!document.is_object())
-    throw Error("is not the document of a device");
+    throw Error("is not the document of a " + what);
   if (document.value("version", Json()) != 1)
     throw Error("version is not 1, the version that this ppopt reads");
-  Device device;
+  T read;
   const Path root(nullptr, nullptr);
   Scope scope;
   scope.refusesUnknown = true;
-  readValue(document, root, device, {}, scope);
-  check(device, root);
-  return device;
+  readValue(document, root, read, {}, scope);
+  check(read, root);
+  return read;
 }
 
-} // namespace
-
-std::optional<Device> readDevice(std::string_view json, std::string &error) {
+template <typename T>
+std::optional<T> tryToRead(std::string_view json, const std::string &what,
+                           std::string &error) {
   try {
-    return readDocument(Json::parse(json));
+    return readDocument<T>(Json::parse(json), what);
   } catch (const Json::exception &caught) {
     error = "is not JSON: " + reasonOf(caught);
   } catch (const Error &caught) {
     error = caught.what();
   }
   return std::nullopt;
+}
+
+} // namespace
+
+std::optional<Device> readDevice(std::string_view json, std::string &error) {
+  return tryToRead<Device>(json, "device", error);
+}
+
+std::optional<schema::Cluster> readCluster(std::string_view json,
+                                           std::string &error) {
+  return tryToRead<schema::Cluster>(json, "cluster", error);
 }
 
 } // namespace ppopt::runtime

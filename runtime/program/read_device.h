@@ -1,4 +1,4 @@
-//===- read_device.h - Reads a device's document --------------------------===//
+//===- read_device.h - Reads the documents of devices and clusters --------===//
 //
 // For the compiler, which has no exceptions.
 //
@@ -7,7 +7,7 @@
 #ifndef PPOPT_RUNTIME_PROGRAM_READ_DEVICE_H
 #define PPOPT_RUNTIME_PROGRAM_READ_DEVICE_H
 
-#include "schema/device.h"
+#include "schema/cluster.h"
 
 #include <optional>
 #include <string>
@@ -15,11 +15,13 @@
 
 namespace ppopt::runtime {
 
-/// Fields that a device does not have are errors: a misspelled one would
+/// Fields that a document does not have are errors: a misspelled one would
 /// otherwise be missed. On an error, returns nothing and sets `error` to what
 /// is wrong, beginning with the field.
 std::optional<schema::Device> readDevice(std::string_view json,
                                          std::string &error);
+std::optional<schema::Cluster> readCluster(std::string_view json,
+                                           std::string &error);
 
 } // namespace ppopt::runtime
 

@@ -128,4 +128,10 @@ std::string writeDeviceReference() {
   return reference.text;
 }
 
+std::string writeClusterReference() {
+  Reference reference;
+  reference.add<Cluster>();
+  return reference.text;
+}
+
 } // namespace ppopt::schema

@@ -2,6 +2,7 @@
 
 #include "schema/tensor_pieces.h"
 
+#include <optional>
 #include <utility>
 
 namespace ppopt::schema {
@@ -40,9 +41,17 @@ std::vector<int64_t> findHolders(const Program &program,
   for (int64_t place :
        mesh.placesOf(findGroup(program, tensor), parameter.places.front())) {
     const PlaceParameter &entry = *program.places[place].find(tensor.parameter);
+    // Ranks at the same position of a shard's group hold the same elements.
+    geometry::Group group =
+        entry.shard ? entry.shard->group() : geometry::Group();
+    std::vector<std::optional<bool>> holds(size_t(mesh.size(group)));
     for (int64_t rank : mesh.ranksOf(place)) {
-      HeldParameter held = findHeld(entry, parameter, program.plan, rank);
-      if (select(held, tensor).count() > 0)
+      std::optional<bool> &known =
+          holds[size_t(mesh.position(group, rank).value_or(0))];
+      if (!known)
+        known = select(findHeld(entry, parameter, program.plan, rank), tensor)
+                    .count() > 0;
+      if (*known)
         holders.push_back(rank);
     }
   }

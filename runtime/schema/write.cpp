@@ -20,4 +20,8 @@ std::string writeDevice(const Device &device) {
   return toJson(device).dump(/*indent=*/1) + "\n";
 }
 
+std::string writeCluster(const Cluster &cluster) {
+  return toJson(cluster).dump(/*indent=*/1) + "\n";
+}
+
 } // namespace ppopt::schema

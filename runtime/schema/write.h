@@ -3,7 +3,7 @@
 #ifndef PPOPT_RUNTIME_SCHEMA_WRITE_H
 #define PPOPT_RUNTIME_SCHEMA_WRITE_H
 
-#include "schema/device.h"
+#include "schema/cluster.h"
 #include "schema/program.h"
 
 #include <string>
@@ -16,13 +16,15 @@ std::string writeProgram(const Program &program);
 /// Returns the document of an executable that cannot generate.
 std::string writeRefusedGeneration(int64_t abi, const std::string &reason);
 
-/// Returns the JSON document of a device, over several lines.
+/// Returns the JSON document of a device or a cluster, over several lines.
 std::string writeDevice(const Device &device);
+std::string writeCluster(const Cluster &cluster);
 
-/// Returns a Markdown reference of the fields of a program's document, or of a
-/// device's.
+/// Returns a Markdown reference of the fields of a program's document, of a
+/// device's, or of a cluster's.
 std::string writeReference();
 std::string writeDeviceReference();
+std::string writeClusterReference();
 
 } // namespace ppopt::schema
 

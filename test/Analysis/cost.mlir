@@ -48,3 +48,10 @@ func.func @cost(%x: tensor<8x4xf32>, %ids: tensor<8xi32>, %q: tensor<2x3x8x4xf32
   %d = pp.detach %3 : tensor<8x16xf32>
   return %4, %s, %l, %d, %half : tensor<8x4xf32>, tensor<f32>, tensor<8xf32>, tensor<8x16xf32>, tensor<2x3x8x4xf32>
 }
+
+// All heads of queries share those of keys: the gradient counts the same FLOPs.
+func.func @shared_keys(%q: tensor<2x3x8x4xf32>, %k: tensor<2x1x8x4xf32>) -> tensor<2x3x8x4xf32> {
+  // expected-remark @below {{3456 flops, 1296 elements, 2432 bytes; backward 8640, 2160, 4480.}}
+  %a, %lse = pp.attention %q, %k, %k {causal} : tensor<2x3x8x4xf32>, tensor<2x1x8x4xf32>, tensor<2x1x8x4xf32>
+  return %a : tensor<2x3x8x4xf32>
+}

@@ -13,6 +13,7 @@
 
 using namespace llvm;
 using namespace ppopt;
+using mlir::pp::Cluster;
 using mlir::pp::Device;
 
 std::string ppopt::getMachineModel() {
@@ -52,8 +53,12 @@ std::string ppopt::getDevicePath(StringRef name) {
   return path.str().str();
 }
 
-/// Reads a device's file. `origin` is what an error begins with.
-static Device readFile(StringRef path, StringRef origin, std::string &wrong) {
+/// Reads the document of a device or a cluster. `origin` is what an error
+/// begins with, and `command` writes a document that fits.
+template <typename T>
+static T readFile(StringRef path, StringRef origin,
+                  std::optional<T> (*read)(StringRef, std::string &),
+                  StringRef command, std::string &wrong) {
   auto file = readTextFile(path);
   if (!file) {
     wrong =
@@ -62,12 +67,18 @@ static Device readFile(StringRef path, StringRef origin, std::string &wrong) {
     return {};
   }
   std::string error;
-  if (auto device = mlir::pp::readDevice((*file)->getBuffer(), error))
-    return *device;
-  wrong = (origin + ": " + path + ": " + error +
-           "; 'ppopt machine -o FILE' writes a file that fits")
+  if (auto document = read((*file)->getBuffer(), error))
+    return *document;
+  wrong = (origin + ": " + path + ": " + error + "; '" + command +
+           "' writes a file that fits")
               .str();
   return {};
+}
+
+static Device readDeviceFile(StringRef path, StringRef origin,
+                             std::string &wrong) {
+  return readFile(path, origin, mlir::pp::readDevice, "ppopt machine -o FILE",
+                  wrong);
 }
 
 /// Returns the device of this name, which may be a file.
@@ -78,10 +89,10 @@ static Device findDevice(StringRef value, StringRef origin,
   if (const Device *gpu = mlir::pp::findGpu(value))
     return *gpu;
   if (isFile(value))
-    return readFile(value, origin, wrong);
+    return readDeviceFile(value, origin, wrong);
   std::string path = getDevicePath(value);
   if (sys::fs::exists(path))
-    return readFile(path, origin, wrong);
+    return readDeviceFile(path, origin, wrong);
   wrong = (origin + ": no device '" + value + "': there is no " + path +
            "; 'ppopt machine' measures this machine, and 'builtin', 'a100', "
            "'h100' and 'h200' are always there")
@@ -89,13 +100,20 @@ static Device findDevice(StringRef value, StringRef origin,
   return {};
 }
 
-Device ppopt::chooseDevice(StringRef given, const mlir::pp::Machine &machine,
-                           bool isNative, std::string &wrong) {
+Device ppopt::chooseDevice(StringRef given,
+                           const std::optional<Cluster> &cluster,
+                           const mlir::pp::Machine &machine, bool isNative,
+                           std::string &wrong) {
+  std::string origin = "--device";
+  if (given.empty() && cluster && !cluster->device.empty()) {
+    given = cluster->device;
+    origin = "the device of --cluster";
+  }
   StringRef ofTarget = mlir::pp::findTarget(machine.name)->getDevice(machine);
   if (!given.empty()) {
-    Device device = findDevice(given, "--device", wrong);
+    Device device = findDevice(given, origin, wrong);
     if (wrong.empty() && device.roofline != !ofTarget.empty())
-      wrong = "--device " + given.str() +
+      wrong = origin + " " + given.str() +
               (device.roofline
                    ? " describes a GPU; add --target cuda"
                    : " describes a CPU, and ranks of --target " + machine.name +
@@ -110,7 +128,25 @@ Device ppopt::chooseDevice(StringRef given, const mlir::pp::Machine &machine,
   std::string measured = getDevicePath(getMachineName(machine.threads));
   if (!isNative || !sys::fs::exists(measured))
     return mlir::pp::getBuiltinDevice();
-  return readFile(measured, "the device of this machine", wrong);
+  return readDeviceFile(measured, "the device of this machine", wrong);
+}
+
+std::optional<Cluster> ppopt::chooseCluster(StringRef value,
+                                            std::string &wrong) {
+  if (value.empty())
+    return std::nullopt;
+  if (isFile(value))
+    return readFile(value, "--cluster", mlir::pp::readCluster,
+                    "ppopt machine --ranks N -o FILE", wrong);
+  if (const Cluster *cluster = mlir::pp::findCluster(value))
+    return *cluster;
+  SmallVector<StringRef> known;
+  for (const Cluster &cluster : mlir::pp::getClusters())
+    known.push_back(cluster.name);
+  known.push_back("FILE.json");
+  wrong =
+      ("--cluster: no cluster '" + value + "'" + suggest(value, known)).str();
+  return std::nullopt;
 }
 
 std::string ppopt::describeDevice(const Device &device, int64_t threads) {

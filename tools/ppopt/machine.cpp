@@ -81,19 +81,57 @@ static void print(const Device &device, raw_ostream &out) {
                  device.busy.matmuls, device.busy.elements, device.busy.memory);
 }
 
+/// Measures the links of `ranks` ranks and writes them to `path`.
+static int runCluster(int64_t ranks, int64_t threads, const std::string &path,
+                      const TemporaryFolder &folder,
+                      const mlir::pp::CompilationSetup &setup) {
+  FailureOr<schema::Level> level = measureLevel(ranks, threads, folder, setup);
+  if (failed(level))
+    return 1;
+  mlir::pp::Cluster cluster;
+  cluster.name =
+      getMachineName(threads) + "-" + std::to_string(ranks) + "ranks";
+  cluster.levels = {*level};
+  if (failed(writeFile(machineCommand, path, schema::writeCluster(cluster))))
+    return 1;
+  if (path == "-")
+    return 0;
+  outs() << "between " << ranks << " ranks\n";
+  printRanks(level->name, {level->transfer, level->collective}, outs());
+  outs() << "written to " << path << "\n";
+  return 0;
+}
+
 static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
   int64_t cores = std::max(1u, hardware_concurrency().compute_thread_count());
-  std::optional<int64_t> given;
+  std::optional<int64_t> given, ranks;
   std::string path;
   line.count("threads", given,
-             "threads of a rank (default: this machine's cores)");
+             "threads of a rank (default: this machine's cores, divided by the "
+             "ranks of --ranks)");
+  line.count("ranks", ranks,
+             "measure what so many ranks of this machine send to each other "
+             "instead, and write a cluster to -o FILE (docs/clusters.md)");
   line.output("o", path,
               "the description (default: a file in "
               "$XDG_CONFIG_HOME/ppopt/devices, which 'compile' and 'plan' use "
               "for programs with so many threads)");
   if (std::optional<int> status = line.parse())
     return *status;
-  int64_t threads = given.value_or(cores);
+  if (ranks && *ranks < 2)
+    return failUsage(machineCommand, "--ranks: at least 2 ranks send to each "
+                                     "other");
+  if (ranks && path.empty())
+    return failUsage(machineCommand,
+                     "--ranks writes a cluster; say where to with -o FILE");
+  int64_t threads =
+      given.value_or(std::max<int64_t>(1, cores / ranks.value_or(1)));
+  if (threads * ranks.value_or(1) > cores && ranks)
+    return failUsage(machineCommand,
+                     "--ranks: this machine has " + Twine(cores) +
+                         " cores, too few for " + Twine(*ranks) + " ranks of " +
+                         Twine(threads) +
+                         (threads == 1 ? " thread" : " threads"));
   if (threads > cores)
     return failUsage(machineCommand, "--threads: this machine has " +
                                          Twine(cores) + " cores, not " +
@@ -102,6 +140,8 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
   if (std::error_code error = folder.create())
     return fail(machineCommand,
                 "cannot make a temporary folder: " + error.message());
+  if (ranks)
+    return runCluster(*ranks, threads, path, folder, setup);
   FailureOr<Device> device = measureMachine(threads, folder, setup);
   if (failed(device))
     return 1;
@@ -131,5 +171,6 @@ compiles and runs small programs for some seconds; nothing else should run.
 
   ppopt machine
   ppopt machine --threads 1 -o one-thread.json
+  ppopt machine --ranks 2 -o two-ranks.json
 )",
     run};

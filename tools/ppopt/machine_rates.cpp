@@ -191,12 +191,38 @@ static std::map<double, double> findSums(const json::Array &events) {
 
 namespace {
 
-/// Programs of two ranks.
+/// Programs of two ranks, and sums of `ranks`.
 struct Pairs {
+  Pairs(const TemporaryFolder &folder, int64_t ranks)
+      : few(folder, "few"), many(folder, "many"), sums(folder, "sums"),
+        ranks(ranks) {}
+
+  LogicalResult compile(int64_t threads,
+                        const mlir::pp::CompilationSetup &setup);
+
   Probe few, many, sums;
+  int64_t ranks;
 };
 
 } // namespace
+
+LogicalResult Pairs::compile(int64_t threads,
+                             const mlir::pp::CompilationSetup &setup) {
+  auto withLayers = [](GptModel model, int64_t layers, int64_t batch) {
+    model.layers = layers;
+    model.batch = batch;
+    return model;
+  };
+  PlanOptions onPlaces = makePlan(threads, "pp", 2);
+  onPlaces.microbatches = 4;
+  if (failed(
+          few.compile(withLayers(kSmall, 2, kSmall.batch), onPlaces, setup)) ||
+      failed(many.compile(withLayers(kLarge, 2, kLarge.batch / 2),
+                          makePlan(threads, "pp", 2), setup)))
+    return failure();
+  return sums.compile(withLayers(kLarge, 1, ranks * kLarge.batch),
+                      makePlan(threads, "dp", ranks), setup);
+}
 
 static FailureOr<schema::RankRates> measureRanks(const Pairs &pairs,
                                                  Ranks how) {
@@ -209,15 +235,17 @@ static FailureOr<schema::RankRates> measureRanks(const Pairs &pairs,
   auto [fewBytes, fewTime] = findTransfer(*few);
   auto [manyBytes, manyTime] = findTransfer(*many);
   rates.transfer = makeLink(fewBytes, fewTime, manyBytes, manyTime);
-  // Two ranks: two rounds of half of the bytes.
   std::map<double, double> times = findSums(*sums);
   if (times.size() < 2) {
-    errs() << "ppopt machine: error: the trace of two ranks has no sums\n";
+    errs() << "ppopt machine: error: the trace of " << pairs.ranks
+           << " ranks has no sums\n";
     return failure();
   }
+  // Rounds of a ring, each of a chunk.
+  auto ranks = static_cast<double>(pairs.ranks), rounds = 2 * (ranks - 1);
   rates.collective =
-      makeLink(times.begin()->first / 2, times.begin()->second / 2,
-               times.rbegin()->first / 2, times.rbegin()->second / 2);
+      makeLink(times.begin()->first / ranks, times.begin()->second / rounds,
+               times.rbegin()->first / ranks, times.rbegin()->second / rounds);
   return rates;
 }
 
@@ -259,26 +287,8 @@ static LogicalResult measureRanks(int64_t threads,
                                   const TemporaryFolder &folder,
                                   const mlir::pp::CompilationSetup &setup,
                                   Device &device) {
-  Pairs pairs{{folder, "few"}, {folder, "many"}, {folder, "sums"}};
-  auto twice = [](GptModel model) {
-    model.layers = 2;
-    return model;
-  };
-  auto halved = [](GptModel model) {
-    model.batch /= 2;
-    return model;
-  };
-  auto doubled = [](GptModel model) {
-    model.batch *= 2;
-    return model;
-  };
-  PlanOptions onPlaces = makePlan(threads, "pp", 2);
-  onPlaces.microbatches = 4;
-  if (failed(pairs.few.compile(twice(kSmall), onPlaces, setup)) ||
-      failed(pairs.many.compile(twice(halved(kLarge)),
-                                makePlan(threads, "pp", 2), setup)) ||
-      failed(pairs.sums.compile(doubled(kLarge), makePlan(threads, "dp", 2),
-                                setup)))
+  Pairs pairs(folder, 2);
+  if (failed(pairs.compile(threads, setup)))
     return failure();
   FailureOr<schema::RankRates> asThreads =
       measureRanks(pairs, Ranks::AsThreads);
@@ -332,4 +342,18 @@ ppopt::measureMachine(int64_t threads, const TemporaryFolder &folder,
   if (failed(measureRanks(threads, large, folder, setup, device)))
     return failure();
   return device;
+}
+
+FailureOr<schema::Level>
+ppopt::measureLevel(int64_t ranks, int64_t threads,
+                    const TemporaryFolder &folder,
+                    const mlir::pp::CompilationSetup &setup) {
+  Pairs pairs(folder, ranks);
+  if (failed(pairs.compile(threads, setup)))
+    return failure();
+  FailureOr<schema::RankRates> rates =
+      measureRanks(pairs, hasMpirun() ? Ranks::AsProcesses : Ranks::AsThreads);
+  if (failed(rates))
+    return failure();
+  return schema::Level{"local", ranks, rates->transfer, rates->collective};
 }

@@ -6,6 +6,7 @@
 #include "driver.h"
 #include "temporary_folder.h"
 
+#include "ppopt/Analysis/Cluster.h"
 #include "ppopt/Analysis/Device.h"
 
 namespace ppopt {
@@ -16,6 +17,12 @@ namespace ppopt {
 llvm::FailureOr<mlir::pp::Device>
 measureMachine(int64_t threads, const TemporaryFolder &folder,
                const mlir::pp::CompilationSetup &setup);
+
+/// Measures what so many ranks of this machine send to each other: the level of
+/// a cluster that has one machine. Prints what fails.
+llvm::FailureOr<schema::Level>
+measureLevel(int64_t ranks, int64_t threads, const TemporaryFolder &folder,
+             const mlir::pp::CompilationSetup &setup);
 
 } // namespace ppopt
 

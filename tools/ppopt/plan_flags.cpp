@@ -177,6 +177,11 @@ PlanFlags::PlanFlags(CommandLine &line) : line(line) {
       "a GPU: a100, h100, h200 (default: $PPOPT_DEVICE, else what was measured "
       "on this machine, else builtin; for --target cuda a100 or h100, by "
       "--gpu)");
+  line.nameOrFile(
+      "cluster", "NAME|FILE.json", cluster,
+      "machines that ranks are on, for estimates of time: levels of links "
+      "between devices, in a file or by name: dgx-a100, hgx-h100-400g, pc, "
+      "cpu-rack (default: one machine with the links of the device)");
   line.toggle("werror", isStrict, "treat warnings about the model as errors");
   line.beginTests();
   line.text("threshold", "NAME=N,…", plan.thresholds,
@@ -332,9 +337,12 @@ std::optional<int> PlanFlags::complete() {
   if (wrong.empty())
     wrong = setSpace();
   if (wrong.empty())
+    plan.cluster = chooseCluster(cluster, wrong);
+  if (wrong.empty())
     wrong = mlir::pp::completePlan(plan);
   if (wrong.empty())
-    plan.device = chooseDevice(device, plan.target, isNative, wrong);
+    plan.device =
+        chooseDevice(device, plan.cluster, plan.target, isNative, wrong);
   if (!wrong.empty())
     return failUsage(line.command, wrong);
   warnOfBF16(isNative);

@@ -31,7 +31,7 @@ private:
   void warnOfBF16(bool isNative) const;
 
   CommandLine &line;
-  std::string schedule = "1f1b", device;
+  std::string schedule = "1f1b", device, cluster;
   std::optional<int64_t> ranks;
   geometry::Mesh kept;
   bool isAuto = false;

@@ -94,6 +94,14 @@ static void printStage(size_t number, int place, const StageReport &stage,
         << " kept from a microbatch's forward for its backward\n";
 }
 
+/// Returns " (NVLink)", the links of a group's collectives; empty without a
+/// cluster.
+static std::string spellLink(const PlanReport &report,
+                             const std::string &group) {
+  auto found = report.linkOfGroup.find(group);
+  return found == report.linkOfGroup.end() ? "" : " (" + found->second + ")";
+}
+
 /// Transfers in module order: values, then the gradients that come back.
 static void printTransfers(const PlanReport &report, raw_ostream &out) {
   StringMap<const Boundary *> sent;
@@ -109,6 +117,7 @@ static void printTransfers(const PlanReport &report, raw_ostream &out) {
                    name, report.graph.stages[edge.from].place,
                    report.graph.stages[edge.to].place, edge.from, edge.to,
                    boundary.type, spellByteAmount(boundary.bytes))
+        << (boundary.link.empty() ? "" : "over " + boundary.link + ", ")
         << (boundary.isGradient     ? "a gradient"
             : boundary.requiresGrad ? "requires_grad"
                                     : "no gradient comes back")
@@ -401,16 +410,34 @@ static void printReshards(const PlanReport &report, raw_ostream &out) {
     return;
   out << "\ncollectives of each microbatch\n";
   for (const Row &row : rows)
-    out << formatv(
-        "  {0,-6} {1,-24}  {2,9} x {3}  hidden {4}, exposed "
-        "{5}  {6}\n",
-        row.first.task, row.first.kind + (" over " + row.first.group),
-        spellByteAmount(row.first.bytes), row.count, spellTime(row.hidden),
-        spellTime(row.exposed), row.first.value);
+    out << formatv("  {0,-6} {1,-24}  {2,9} x {3}  hidden {4}, exposed "
+                   "{5}  {6}\n",
+                   row.first.task,
+                   row.first.kind + (" over " + row.first.group) +
+                       spellLink(report, row.first.group),
+                   spellByteAmount(row.first.bytes), row.count,
+                   spellTime(row.hidden), spellTime(row.exposed),
+                   row.first.value);
   out << (report.places.size() == 1 ? "  a rank sends "
                                     : "  one rank of each place, together, "
                                       "sends ")
       << spellCount(sent) << " bytes\n";
+}
+
+/// Prints which links each group's collectives and the transfers cross.
+static void printLinks(const PlanReport &report, const std::string &cluster,
+                       raw_ostream &out) {
+  std::map<std::string, SmallVector<std::string>> users;
+  for (const auto &[group, link] : report.linkOfGroup)
+    users[link].push_back("collectives over " + group);
+  for (const StageReport &stage : report.stages)
+    for (const Boundary &boundary : stage.note.boundaries)
+      if (!boundary.isReceived &&
+          !is_contained(users[boundary.link], "transfers"))
+        users[boundary.link].push_back("transfers");
+  out << "\nlinks of the cluster '" << cluster << "'\n";
+  for (const auto &[link, names] : users)
+    out << formatv("  {0,-12} {1}\n", link, join(names, ", "));
 }
 
 static void printWork(const PlanReport &report, bool isLocal,
@@ -498,6 +525,8 @@ void ppopt::printReport(const PlanOptions &plan, const PlanReport &report,
   }
   printReshards(report, out);
   printShards(plan, report, out);
+  if (plan.cluster)
+    printLinks(report, plan.cluster->name, out);
   printMemory(report, out);
   printPaper(plan, report, out);
   bool isLocal = plan.launch == schema::Launch::local;

@@ -5,10 +5,12 @@
 #include <iostream>
 #include <string_view>
 
-/// "device": of a device's document; without an argument, of a program's.
+/// "device", "cluster": of their documents; without an argument, of a
+/// program's.
 int main(int argc, char **argv) {
-  bool isDevice = argc > 1 && std::string_view(argv[1]) == "device";
-  std::cout << (isDevice ? ppopt::schema::writeDeviceReference()
-                         : ppopt::schema::writeReference());
+  std::string_view of = argc > 1 ? argv[1] : "";
+  std::cout << (of == "device"    ? ppopt::schema::writeDeviceReference()
+                : of == "cluster" ? ppopt::schema::writeClusterReference()
+                                  : ppopt::schema::writeReference());
   return std::cout.flush() ? 0 : 1;
 }

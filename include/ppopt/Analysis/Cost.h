@@ -127,17 +127,6 @@ private:
   DenseMap<size_t, SmallVector<Known, 1>> known; ///< by hash
 };
 
-/// Returns the rates between ranks: those of processes if they are known.
-const ::ppopt::schema::RankRates &getRankRates(const Device &device);
-
-/// Returns the time of so many bytes over a link, in nanoseconds.
-double estimateLinkTime(int64_t bytes, const ::ppopt::schema::LinkRates &link);
-
-/// Returns the time of a collective on a buffer of so many bytes, in
-/// nanoseconds: a ring has one chunk per rank.
-double estimateCollectiveTime(::ppopt::geometry::Collective kind, int64_t bytes,
-                              int64_t ranks, const Device &device);
-
 } // namespace mlir::pp
 
 #endif // PPOPT_ANALYSIS_COST_H

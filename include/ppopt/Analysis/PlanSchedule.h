@@ -4,6 +4,7 @@
 #define PPOPT_ANALYSIS_PLANSCHEDULE_H
 
 #include "ppopt/Dialect/PP/PlanOps.h"
+#include "ppopt/Schedule/EdgeLinks.h"
 #include "ppopt/Schedule/Table.h"
 
 namespace mlir::pp {
@@ -39,9 +40,10 @@ std::optional<ppopt::schedule::Work> getWork(TaskKind kind);
 ppopt::schedule::Table readTable(ModuleOp module, PlanOp plan,
                                  bool isEvaluation);
 
-/// Returns the latency and bandwidth of transfers between places on the
-/// module's device; times are in nanoseconds.
-ppopt::schedule::Link getLink(ModuleOp module);
+/// Returns the latency and bandwidth of the transfers of each edge between the
+/// module's ranks; times are in nanoseconds.
+ppopt::schedule::EdgeLinks
+getEdgeLinks(ModuleOp module, const ppopt::schedule::StageGraph &graph);
 
 /// Sets the plan's location to the file of its table, so that errors about the
 /// table cite it.

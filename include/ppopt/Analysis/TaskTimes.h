@@ -4,6 +4,7 @@
 #define PPOPT_ANALYSIS_TASKTIMES_H
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Analysis/Links.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {
@@ -38,7 +39,7 @@ public:
 
 private:
   Device device;
-  ::ppopt::geometry::Mesh mesh;
+  Links links;
   bool prefetches = true;
   DenseMap<StringAttr, double> ofKernel;
   mutable OpTimes ofOps;

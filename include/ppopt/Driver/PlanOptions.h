@@ -5,6 +5,7 @@
 
 #include "geometry/mesh.h"
 #include "mlir/Support/LLVM.h"
+#include "ppopt/Analysis/Cluster.h"
 #include "ppopt/Analysis/Device.h"
 #include "ppopt/Dialect/PP/Machine.h"
 #include "ppopt/Dialect/PP/PlanChoices.h"
@@ -59,6 +60,8 @@ struct PlanOptions : PlanChoices {
   Machine target;
   /// The device for which times are estimated.
   Device device = getBuiltinDevice();
+  /// The cluster that ranks are on; unset: one machine.
+  std::optional<Cluster> cluster;
   /// Test only: thresholds, as in "kernel-ops=1" (Analysis/Thresholds.def).
   std::string thresholds;
   /// Which program of the executable is compiled. Its batch is a part of the
@@ -79,6 +82,8 @@ struct PlanOptions : PlanChoices {
   int64_t getProcesses() const {
     return launch == Launch::local ? 1 : mesh.ranks();
   }
+  /// Returns how many processes of one machine work at a time.
+  int64_t getNeighbours() const;
   /// Returns the number of trainers, each of which has a part of the batch and
   /// runs at its own pace; 1 if all ranks run in step.
   int64_t getTrainers() const {

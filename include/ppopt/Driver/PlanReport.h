@@ -115,6 +115,9 @@ struct PlanReport {
   std::vector<LoanReport> loans;
   std::vector<ShardReport> shards;
   std::vector<PlaceReport> places;
+  /// With a cluster, the outermost links that the collectives of each group
+  /// cross, "InfiniBand", by Mesh::describe.
+  std::map<std::string, std::string> linkOfGroup;
 };
 
 /// Returns everything but the memory, for a module of phase scheduled.

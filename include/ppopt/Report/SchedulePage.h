@@ -36,6 +36,7 @@ struct Boundary {
   std::string type;  ///< "4x32xf32"
   int64_t bytes = 0; ///< per microbatch
   bool requiresGrad = false;
+  std::string link; ///< "NVLink"; empty without a cluster
 };
 
 struct Parameter {

@@ -12,6 +12,10 @@ using OptionalOperand = std::pair<StringRef, Value>;
 // Checks of operands
 //===----------------------------------------------------------------------===//
 
+/// The most scores times the width of a head: the FLOPs of an attention and of
+/// its gradient, 14 for each, fit in 64 bits.
+static constexpr int64_t kMostProducts = int64_t(1) << 58;
+
 namespace {
 
 /// Checks the operands of attention, before types are known to be tensors.
@@ -98,9 +102,14 @@ template <typename OpT> LogicalResult OperandChecker<OpT>::checkShapes() {
   if (k.getShape().take_front(3) != v.getShape().take_front(3))
     return error("k of ", k, " and v of ", v,
                  " differ in batch, heads or tokens (dimensions 0, 1, 2)");
-  if (hasTooManyElements(getScores().getShape()))
-    return error("q of ", q, " and k of ", k, " have more than ", kMostElements,
-                 " scores");
+  int64_t scores = 1,
+          most = kMostProducts / std::max<int64_t>(q.getDimSize(3), 1);
+  for (int64_t size : getScores().getShape()) {
+    if (size > most / std::max<int64_t>(scores, 1))
+      return error("q of ", q, " and k of ", k, " have more than ", most,
+                   " scores");
+    scores *= size;
+  }
   return success();
 }
 

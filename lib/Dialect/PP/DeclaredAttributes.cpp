@@ -1,6 +1,7 @@
 //===- DeclaredAttributes.cpp - What attributes an op may have ------------===//
 
 #include "ppopt/Dialect/PP/DeclaredAttributes.h"
+#include "ppopt/Dialect/PP/ClusterAttribute.h"
 
 #include "ppopt/Dialect/PP/FixedBatch.h"
 #include "ppopt/Dialect/PP/InMicrobatch.h"
@@ -89,6 +90,8 @@ static constexpr Declaration kDeclarations[] = {
     {kThresholdsAttr, kOperation, isOf<ModuleOp>, isValue<DictionaryAttr>,
      "a dictionary", /*inModels=*/true},
     {kDeviceAttr, kOperation, isOf<ModuleOp>, isValue<DictionaryAttr>,
+     "a dictionary", /*inModels=*/true},
+    {kClusterAttr, kOperation, isOf<ModuleOp>, isValue<DictionaryAttr>,
      "a dictionary", /*inModels=*/true},
     {kOriginAttr, kOperation, isOf<ModuleOp>, isValue<DictionaryAttr>,
      "a dictionary", /*inModels=*/true},

@@ -80,6 +80,7 @@ function describeBoundary(boundary) {
   const line = make("div", {}, `${boundary.received ? "from" : "to"} stage ${boundary.peer} `, tag(boundary.name, ""));
   if (boundary.gradient) line.append(" ", tag("gradient", "grad"));
   if (boundary.requiresGrad) line.append(" ", tag("requires_grad", "grad"));
+  if (boundary.link) line.append(` over ${boundary.link}`);
   return make("div", {}, line, make("code", {}, boundary.type));
 }
 

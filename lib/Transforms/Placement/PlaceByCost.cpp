@@ -4,6 +4,7 @@
 
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Analysis/Links.h"
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
@@ -56,7 +57,8 @@ public:
   /// A rank has one of `shards` equal parts of what `sharded` says.
   CutProblemBuilder(func::FuncOp entry, const OpOrder &order, PlanOp plan,
                     int64_t shards, std::optional<ShardedState> sharded)
-      : order(order), plan(plan), device(getDevice(plan)), times(device),
+      : order(order), plan(plan), times(getDevice(plan)),
+        links(plan->getParentOfType<ModuleOp>()),
         numStates(getOptimizerStates(plan).size()), shards(shards),
         sharded(sharded) {
     findTrained(entry);
@@ -76,8 +78,8 @@ private:
 
   const OpOrder &order;
   PlanOp plan;
-  Device device;
   OpTimes times;
+  Links links;
   int64_t numStates, shards;
   std::optional<ShardedState> sharded;
   CutProblem problem;
@@ -165,6 +167,7 @@ CutProblem CutProblemBuilder::build(ArrayRef<int64_t> placeOf) {
     problem.inFlight = countInFlight(plan, problem.placeOf);
   if (std::optional<int64_t> memory = plan.getDeviceMemory())
     problem.deviceMemory = *memory;
+  const schema::LinkRates &betweenPlaces = links.getLevelOfPlaces().transfer;
   for (auto [i, op] : llvm::enumerate(order.ops)) {
     CutProblem::Item item = makeItem(op);
     for (Value result : op->getResults()) {
@@ -173,7 +176,7 @@ CutProblem CutProblemBuilder::build(ArrayRef<int64_t> placeOf) {
       if (isActive(result) && isKept)
         item.savedBytes += bytes;
       values[result] = problem.values.size();
-      double transfer = estimateLinkTime(bytes, getRankRates(device).transfer);
+      double transfer = estimateLinkTime(bytes, betweenPlaces);
       problem.values.push_back(
           {static_cast<int>(i), isActive(result) ? 2 * transfer : transfer});
     }

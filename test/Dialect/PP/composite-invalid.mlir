@@ -104,9 +104,9 @@ func.func @embedding_grad_shapes(%ids: tensor<2x4xi32>, %dy: tensor<2x3x8xf32>) 
 
 // -----
 
-func.func @attention_of_too_many(%q: tensor<1x1x1048576x1xf32>, %k: tensor<1x1x1048577x1xf32>) {
-  // expected-error @below {{'pp.attention' op q of 'tensor<1x1x1048576x1xf32>' and k of 'tensor<1x1x1048577x1xf32>' have more than 1099511627776 scores}}
-  %0:2 = pp.attention %q, %k, %k : tensor<1x1x1048576x1xf32>, tensor<1x1x1048577x1xf32>, tensor<1x1x1048577x1xf32>
+func.func @attention_of_too_many(%q: tensor<1x1x536870912x1xf32>, %k: tensor<1x1x536870913x1xf32>) {
+  // expected-error @below {{'pp.attention' op q of 'tensor<1x1x536870912x1xf32>' and k of 'tensor<1x1x536870913x1xf32>' have more than 288230376151711744 scores}}
+  %0:2 = pp.attention %q, %k, %k : tensor<1x1x536870912x1xf32>, tensor<1x1x536870913x1xf32>, tensor<1x1x536870913x1xf32>
   return
 }
 

@@ -27,7 +27,7 @@ module attributes {pp.thresholds = 3} {
 // -----
 
 // Declared, but not for models.
-// expected-error @below {{the module takes no attribute 'pp.accurate_math'; it takes sym_name, sym_visibility, pp.buffers, pp.thresholds, pp.device}}
+// expected-error @below {{the module takes no attribute 'pp.accurate_math'; it takes sym_name, sym_visibility, pp.buffers, pp.thresholds, pp.device, pp.cluster}}
 module attributes {pp.accurate_math} {
   func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
     %0 = pp.reduce sum %x [0] : tensor<4xf32>
