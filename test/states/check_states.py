@@ -40,7 +40,12 @@ SPLIT = {**{f"{schedule}, {count} microbatches": [*PP, "--schedule", schedule, "
          "tp, average": ["--mesh", "tp=2", "--shard", "average=[{tp}]; w=[{tp}, {}]"]}
 # Of the model with pp.per_microbatch: the statistics are those of 4 rows.
 REGION = {f"{plan}, 2 microbatches": [*flags, "--microbatches", "2"] for plan, flags in (WHOLE | RANKS).items()}
-ALL = WHOLE | RANKS | SPLIT | REGION
+# Of pp.batch_norm: one channel's statistics are of one rank's channels, too.
+NORMS = {**{plan: (WHOLE | RANKS)[plan] for plan in ("one", "recompute", "pp", "dp", "dp, pp", "zero 1", "zero 3", "dp, fsdp")}, **REGION,
+         **{f"{schedule}, 4 microbatches": [*PP, "--schedule", schedule, "--microbatches", "4"] for schedule in ("gpipe", "zb-h1", "zb-v")},
+         "tp": ["--mesh", "tp=5", "--shard", "w=[{}, {tp}]"], "tp, states": ["--mesh", "tp=5", "--shard", "norm.*=[{tp}]"],
+         "dp, tp, 2 microbatches": ["--mesh", "dp=2,tp=5", "--shard", "w=[{}, {tp}]; v=[{tp}, {}]", "--microbatches", "2"]}
+ALL = WHOLE | RANKS | SPLIT | REGION | NORMS
 UNMARKED = ("zb-v",)
 BAD = 3  # the step whose batch is not finite, from 0
 
@@ -65,8 +70,8 @@ class Checks:
         return compile_model(tool_of(self.harness.ppopt), model, model[:-5], [*flags, "--mutate", self.mutation])
 
     def expected(self, subject, program):
-        count = program.program["plan"]["microbatches"]
-        return self.torch[subject if count == 1 else f"{subject}, {count} microbatches"]
+        count, model = program.program["plan"]["microbatches"], "norm" if subject in ("region", "batch_norm") else subject
+        return self.torch[model if count == 1 else f"{model}, {count} microbatches"]
 
     def train(self, subject, program, steps=STEPS, flags=(), **how):
         return run(program, [*FLAGS, *flags], init=parameters(subject), inputs=rows(), steps=steps, **how)
@@ -115,7 +120,8 @@ class Checks:
 
     def resumes(self, subject, plan, flags):
         """Stopped after four steps and resumed, also under another plan, it has the bits of a run that never stopped; so has one from an export."""
-        program, other = self.compile(subject, plan, flags, "resumes"), self.compile(subject, "one", [], "resumes")
+        program = self.compile(subject, plan, flags, "resumes")
+        other = self.compile(subject, "one", ["--microbatches", str(program.program["plan"]["microbatches"])], "resumes")
         straight = self.train(subject, program)
         folder = program.path + ".checkpoints"
         shutil.rmtree(folder, ignore_errors=True)
@@ -163,14 +169,15 @@ harness = Harness("states")
 with tempfile.TemporaryDirectory() as directory:
     checks = Checks(harness, directory)
     cases = []
-    for subject, plans in ("norm", WHOLE | RANKS), ("centre", WHOLE | RANKS | SPLIT), ("region", REGION):
+    several = {plan: flags for plan, flags in NORMS.items() if "4" not in plan and "tp" not in plan}
+    for subject, plans in (("norm", WHOLE | RANKS), ("centre", WHOLE | RANKS | SPLIT), ("region", REGION), ("batch_norm", NORMS), ("positions", several)):
         for plan, flags in plans.items():
             cases.append((f"{subject}, {plan}", functools.partial(checks.trains, subject, plan, flags)))
     for subject, plan in ("norm", "pp"), ("norm", "dp, pp"), ("centre", "dp, pp"), ("centre", "1f1b, 2 microbatches"):
         cases.append((f"{subject}, {plan}, mpirun", functools.partial(checks.trains, subject, plan, ALL[plan], "mpirun")))
     for subject, plan in ("norm", "one"), ("norm", "pp"), ("norm", "dp"), ("centre", "dp, pp"), ("centre", "1f1b, 4 microbatches"):
         cases.append((f"{subject}, {plan}, a step is skipped", functools.partial(checks.skips, subject, plan, ALL[plan])))
-    for subject, plan in ("norm", "pp"), ("centre", "zero 3"):
+    for subject, plan in ("norm", "pp"), ("centre", "zero 3"), ("batch_norm", "zero 3, 2 microbatches"):
         cases.append((f"{subject}, {plan}, resumed", functools.partial(checks.resumes, subject, plan, ALL[plan])))
     cases += [(f"{subject}, after each step", functools.partial(checks.each_step, subject)) for subject in ("norm", "centre")]
     cases.append(("nothing learns", checks.nothing_learns))

@@ -20,6 +20,8 @@
 
 #include "ppopt/Analysis/Shardings.h"
 
+#include "mlir/IR/Verifier.h"
+
 namespace mlir::pp {
 #define GEN_PASS_DEF_LOWERMICROBATCHES
 #include "ppopt/Transforms/Sharding/Passes.h.inc"
@@ -185,6 +187,12 @@ struct LowerMicrobatches : pp::impl::LowerMicrobatchesBase<LowerMicrobatches> {
     if (!plan->getByMicrobatch())
       dropBoundaries(*entry);
     else if (failed(lower(*entry, plan->getBatch(), plan->getMicrobatches())))
+      return signalPassFailure();
+    // An op may have too few rows now.
+    WalkResult checked = entry->walk([](Operation *op) {
+      return WalkResult(success(!isInMicrobatch(op) || succeeded(verify(op))));
+    });
+    if (checked.wasInterrupted())
       return signalPassFailure();
     entry->walk([](Operation *op) { op->removeAttr(kInMicrobatchAttr); });
   }
