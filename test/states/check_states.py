@@ -21,7 +21,7 @@ from support.executable import Mismatch, compile_model, expect_close, run  # noq
 from support.mutations import expect_refused, tool_of  # noqa: E402
 from support.results import Harness  # noqa: E402
 
-from subjects import BATCH, EVALUATED, LR, STEPS, SUBJECTS, parameters, rows  # noqa: E402
+from subjects import BATCH, EVALUATED, LR, STEPS, SUBJECTS, Subject, parameters, rows  # noqa: E402
 
 TOLERANCE = 1e-12
 FLAGS = ["--lr", str(LR), "--momentum", "0", "--weight-decay", "0"]  # of a run
@@ -70,7 +70,7 @@ class Checks:
         return compile_model(tool_of(self.harness.ppopt), model, model[:-5], [*flags, "--mutate", self.mutation])
 
     def expected(self, subject, program):
-        count, model = program.program["plan"]["microbatches"], "norm" if subject in ("region", "batch_norm") else subject
+        count, model = program.program["plan"]["microbatches"], "norm" if subject in ("region", "batch_norm", "biased") else subject
         return self.torch[model if count == 1 else f"{model}, {count} microbatches"]
 
     def train(self, subject, program, steps=STEPS, flags=(), **how):
@@ -153,6 +153,18 @@ class Checks:
             return
         raise AssertionError(f"was not seen to fail: {mutation}")
 
+    def biased(self, plan, flags):
+        """A variance that is divided by n is seen."""
+        written = SUBJECTS["region"].text
+        SUBJECTS["biased"] = Subject(written.replace("1.3333333333333333", "1.0"), SUBJECTS["region"].states)
+        assert SUBJECTS["biased"].text != written
+        try:
+            self.trains("biased", plan, flags)
+        except Mismatch as seen:
+            print(f"  biased: {str(seen)[:100]}", flush=True)
+            return
+        raise AssertionError("was not seen to fail: a biased variance")
+
     def verified(self, mutation, subject, plan, flags):
         """A verifier refuses a module with a known bug."""
         expect_refused(self.harness.ppopt, mutation, self.write(subject, plan, mutation), flags)
@@ -182,9 +194,13 @@ with tempfile.TemporaryDirectory() as directory:
     cases += [(f"{subject}, after each step", functools.partial(checks.each_step, subject)) for subject in ("norm", "centre")]
     cases.append(("nothing learns", checks.nothing_learns))
     for mutation, subject, plan, case in (("commit-ignores-hold", "norm", "one", Checks.skips), ("commit-ignores-hold", "centre", "dp, pp", Checks.skips),
-                                          ("open-left-out", "norm", "one", Checks.trains), ("open-left-out", "centre", "dp, pp", Checks.trains)):
+                                          ("open-left-out", "norm", "one", Checks.trains), ("open-left-out", "centre", "dp, pp", Checks.trains),
+                                          ("statistics-of-one-rank", "batch_norm", "dp", Checks.trains),
+                                          ("ranks-outermost", "batch_norm", "dp, 2 microbatches", Checks.trains),
+                                          ("other-microbatch", "batch_norm", "pp, 2 microbatches", Checks.trains)):
         planted = functools.partial(checks.planted, mutation, subject, plan, ALL[plan], case)
         cases.append((f"planted: {mutation}, {subject}, {plan}", planted))
+    cases.append(("planted: a biased variance", functools.partial(checks.biased, "one, 2 microbatches", REGION["one, 2 microbatches"])))
     for mutation, subject, plan in (("open-left-out", "centre", "dp, pp"), ("evaluation-reads-proposal", "norm", "pp"), ("other-mode", "norm", "one")):
         verified = functools.partial(checks.verified, mutation, subject, plan, ALL[plan])
         cases.append((f"verified: {mutation}, {subject}, {plan}", verified))
