@@ -122,11 +122,13 @@ private:
     }
     if (block.mark) {
       isInMicrobatch = false;
+      Location loc = NameLoc::get(block.mark->getName().getIdentifier(),
+                                  getLoc(*block.mark));
       for (auto [result, value] : llvm::zip(block.mark->getResults(), values))
-        getCall().mapping.map(
-            result, LeaveMicrobatchOp::create(
-                        builder, getLoc(*block.mark), value.getType(), value,
-                        /*dim=*/IntegerAttr(), builder.getI64IntegerAttr(1)));
+        getCall().mapping.map(result, LeaveMicrobatchOp::create(
+                                          builder, loc, value.getType(), value,
+                                          /*dim=*/IntegerAttr(),
+                                          builder.getI64IntegerAttr(1)));
       return;
     }
     func::CallOp op = getCall().op;
