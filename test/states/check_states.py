@@ -56,15 +56,15 @@ class Checks:
         with open(HERE / "Inputs" / "torch_states.json", encoding="utf8") as file:
             self.torch = json.load(file)
 
-    def write(self, subject, plan, name):
+    def write(self, subject, plan, name, change=str):
         """The path of the model."""
         path = os.path.join(self.directory, re.sub(r"\W+", "-", f"{subject}-{plan}-{name}-{self.mutation}") + ".mlir")
         with open(path, "w", encoding="utf8") as file:
-            file.write(SUBJECTS[subject].model(marked=not plan.startswith(UNMARKED)))
+            file.write(change(SUBJECTS[subject].model(marked=not plan.startswith(UNMARKED))))
         return path
 
-    def compile(self, subject, plan, flags, name=""):
-        model, flags = self.write(subject, plan, name), ["--threads", "1", "--optimizer", "sgd", *flags]
+    def compile(self, subject, plan, flags, name="", change=str):
+        model, flags = self.write(subject, plan, name, change), ["--threads", "1", "--optimizer", "sgd", *flags]
         if not self.mutation:
             return compile_model(self.harness.ppopt, model, model[:-5], flags)
         return compile_model(tool_of(self.harness.ppopt), model, model[:-5], [*flags, "--mutate", self.mutation])
@@ -138,6 +138,16 @@ class Checks:
             for step in 8, 10:
                 shutil.rmtree(step_folder(folder, step), ignore_errors=True)
 
+    def resized(self, subject, plan, flags):
+        """With --batch a model of more rows, and of fewer, is the same: the statistics are of the new rows."""
+        for rows_of_text in (4, 16):
+            program = self.compile(subject, plan, ["--batch", str(BATCH), *flags], f"of {rows_of_text}",
+                                   change=lambda text: re.sub(rf"tensor<{BATCH}x", f"tensor<{rows_of_text}x", text))
+            result = self.train(subject, program)
+            expected = self.expected(subject, program)
+            expect_close("losses", result.losses, expected["losses"], TOLERANCE)
+            expect_close("parameters and states", result.parameters, expected["parameters"] | expected["states"][-1], TOLERANCE)
+
     def nothing_learns(self):
         """States are committed where every parameter is frozen."""
         program = self.compile("centre", "frozen", ["--freeze", "*"])
@@ -192,6 +202,8 @@ with tempfile.TemporaryDirectory() as directory:
     for subject, plan in ("norm", "pp"), ("centre", "zero 3"), ("batch_norm", "zero 3, 2 microbatches"):
         cases.append((f"{subject}, {plan}, resumed", functools.partial(checks.resumes, subject, plan, ALL[plan])))
     cases += [(f"{subject}, after each step", functools.partial(checks.each_step, subject)) for subject in ("norm", "centre")]
+    for subject, plan in ("batch_norm", "one"), ("positions", "pp, 2 microbatches"):
+        cases.append((f"{subject}, {plan}, --batch", functools.partial(checks.resized, subject, plan, ALL[plan])))
     cases.append(("nothing learns", checks.nothing_learns))
     for mutation, subject, plan, case in (("commit-ignores-hold", "norm", "one", Checks.skips), ("commit-ignores-hold", "centre", "dp, pp", Checks.skips),
                                           ("open-left-out", "norm", "one", Checks.trains), ("open-left-out", "centre", "dp, pp", Checks.trains),
