@@ -23,7 +23,7 @@ from support.results import Harness  # noqa: E402
 
 from subjects import BATCH, EVALUATED, LR, STEPS, SUBJECTS, Subject, parameters, rows  # noqa: E402
 
-TOLERANCE = 1e-12
+TOLERANCE, OF_BF16 = 1e-12, 5e-2
 FLAGS = ["--lr", str(LR), "--momentum", "0", "--weight-decay", "0"]  # of a run
 PP = ["--mesh", "pp=2"]
 # Of both models: the batch is whole.
@@ -148,6 +148,15 @@ class Checks:
             expect_close("losses", result.losses, expected["losses"], TOLERANCE)
             expect_close("parameters and states", result.parameters, expected["parameters"] | expected["states"][-1], TOLERANCE)
 
+    def bf16(self, subject, plan, flags):
+        """Statistics of bf16 rows, and states, are f32."""
+        program = self.compile(subject, plan, ["--precision", "bf16", *flags], "bf16", change=lambda text: text.replace("f64>", "f32>"))
+        single = [{name: array.astype(np.float32) for name, array in each.items()} for each in (parameters(subject), rows())]
+        result = run(program, FLAGS, init=single[0], inputs=single[1], steps=STEPS)
+        expected = self.expected(subject, program)
+        expect_close("losses", result.losses, expected["losses"], OF_BF16)
+        expect_close("states", {name: result.parameters[name] for name in SUBJECTS[subject].states}, expected["states"][-1], OF_BF16)
+
     def nothing_learns(self):
         """States are committed where every parameter is frozen."""
         program = self.compile("centre", "frozen", ["--freeze", "*"])
@@ -204,6 +213,8 @@ with tempfile.TemporaryDirectory() as directory:
     cases += [(f"{subject}, after each step", functools.partial(checks.each_step, subject)) for subject in ("norm", "centre")]
     for subject, plan in ("batch_norm", "one"), ("positions", "pp, 2 microbatches"):
         cases.append((f"{subject}, {plan}, --batch", functools.partial(checks.resized, subject, plan, ALL[plan])))
+    for plan in "one", "dp, 2 microbatches":
+        cases.append((f"batch_norm, {plan}, bf16", functools.partial(checks.bf16, "batch_norm", plan, ALL[plan])))
     cases.append(("nothing learns", checks.nothing_learns))
     for mutation, subject, plan, case in (("commit-ignores-hold", "norm", "one", Checks.skips), ("commit-ignores-hold", "centre", "dp, pp", Checks.skips),
                                           ("open-left-out", "norm", "one", Checks.trains), ("open-left-out", "centre", "dp, pp", Checks.trains),
