@@ -173,6 +173,13 @@ class Rows:
         assert re.search(rf"{name}\.mlir:\d+:\d+: error: '{op}' op can't be split over the batch: .*; it compiles with --microbatches 1: an op that mixes rows "
                          "has no equal step over microbatches; .* write pp.per_microbatch", done.stderr), done.stderr
 
+    def check_resized(self, name):
+        """A model that is written for half of the rows, with --batch."""
+        path = self.write(name, called=f"{name}.half")
+        text = pathlib.Path(path).read_text()
+        pathlib.Path(path).write_text(re.sub(rf"(?<=[<x]){ROWS}(?=x)", str(ROWS // 2), text))
+        self.compare_with_torch(self.train(self.compile(name, ["dp=2", "--batch", str(ROWS)], path=path), name), name)
+
     def check_uncounted(self):
         """A loss of a microbatch without counted targets is not a number, as in PyTorch, and the step says so."""
         path = os.path.join(self.scratch, "uncounted.mlir")
@@ -240,6 +247,7 @@ def main():
         cases += [(f"regions of {name}, {parts} microbatches, {' '.join(plan)}", functools.partial(rows.check_regions, name, plan, parts))
                   for name in REGIONS for parts in (2, 4) for plan in [*OF_REGIONS, *(MORE_OF_REGIONS if (name, parts) in (("clip", 2), ("batch_norm", 2)) else [])]]
         cases += [(f"regions of {name}, one microbatch", functools.partial(rows.check_one_microbatch, name)) for name in REGIONS]
+        cases += [(f"--batch, {name}", functools.partial(rows.check_resized, name)) for name in ("batch_norm", "switch")]
         cases.append(("a microbatch without targets", rows.check_uncounted))
         cases += [(f"mutation {mutation} of {name}", functools.partial(rows.check_seen, mutation, name))
                   for mutation, name in [*MUTATED, *MUTATED_REGIONS]]
