@@ -62,9 +62,10 @@ static std::string spellPart(Type type, ShardingAttr sharding) {
   return text + ", " + cuts.str();
 }
 
-/// Adds what a stage's forward reads, also for evaluation's loss and for frozen
-/// stages. Training and evaluation may read the same.
-static void addForward(TaskOp task, StageReport &stage) {
+/// Adds what a stage's forward reads, also for evaluation's loss, for frozen
+/// stages and for what evaluations compute otherwise. Training and evaluation
+/// may read the same.
+static void addRead(TaskOp task, StageReport &stage) {
   auto &parameters = stage.note.parameters;
   auto &inputs = stage.note.inputs;
   for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
@@ -83,8 +84,12 @@ static void addForward(TaskOp task, StageReport &stage) {
              !llvm::is_contained(inputs, name))
       inputs.push_back(name);
   }
-  for (Operation &op : task.getBody().front().without_terminator())
-    stage.ops += !op.hasTrait<OpTrait::ConstantLike>();
+}
+
+static int64_t countOps(TaskOp task) {
+  return llvm::count_if(
+      task.getBody().front().without_terminator(),
+      [](Operation &op) { return !op.hasTrait<OpTrait::ConstantLike>(); });
 }
 
 /// Adds what the backwards of each stage take of forwards: what these make, and
@@ -118,8 +123,17 @@ static std::vector<StageReport>
 describeStages(ModuleOp module, const StepCopies &copies, size_t count) {
   std::vector<StageReport> stages(count);
   for (auto task : module.getOps<TaskOp>())
-    if (task.getKind() == TaskKind::Forward || task.getKind() == TaskKind::Loss)
-      addForward(task, stages[task.getStage()]);
+    switch (StageReport &stage = stages[task.getStage()]; task.getKind()) {
+    case TaskKind::Forward:
+    case TaskKind::Loss:
+      stage.ops += countOps(task);
+      [[fallthrough]];
+    case TaskKind::Evaluation:
+      addRead(task, stage);
+      break;
+    default:
+      break;
+    }
   for (const auto &[id, copy] : copies) {
     if (copy.isOfStep() || !copy.isInTraining)
       continue;

@@ -1,6 +1,7 @@
 //===- BuildNorms.cpp - Normalizations and dropout ------------------------===//
 
 #include "Emitter.h"
+#include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 
@@ -150,8 +151,8 @@ static Results buildGroupNorm(OpCall &call, Emitter &emit) {
   bool isInstance = op.starts_with("aten.instance_norm.");
   if (isInstance && (call.has("running_mean") || call.has("running_var") ||
                      !call.flag("use_input_stats", true)))
-    call.fail("keeps running statistics, which no model has until models have "
-              "state; use track_running_stats=False");
+    call.fail("keeps running statistics, which only batch norms do; use "
+              "track_running_stats=False");
   int64_t groups = isInstance ? shape[1]
                    : op.starts_with("aten.native_")
                        ? call.integer("group")
@@ -176,26 +177,57 @@ static Results buildGroupNorm(OpCall &call, Emitter &emit) {
   return results;
 }
 
-static constexpr StringRef kNoState =
-    "normalizes with the statistics of the batch and updates running ones, "
-    "which no model can until models have state; export with the norm in "
-    "evaluation mode (module.eval()), or use a group norm";
-
 static Results refuseBatchNorm(OpCall &call, Emitter &) {
-  call.fail(kNoState);
+  call.fail("normalizes by the statistics of its batch in evaluations too; use "
+            "track_running_stats=True, or a group norm");
   return {};
 }
 
-/// batch_norm in evaluation mode.
+/// batch_norm in training, whose running statistics are states; what it saves
+/// for a backward is not made, and nothing reads new values of buffers.
+static Results buildTrainingNorm(OpCall &call, Emitter &emit) {
+  const Tensor &x = call.tensor("input"), &mean = call.tensor("running_mean"),
+               &variance = call.tensor("running_var");
+  double eps = readEps(call, 1e-5), momentum = call.number("momentum", 0.1);
+  for (const Tensor *statistic : {&mean, &variance})
+    if (auto param = statistic->value
+                         ? statistic->value.getDefiningOp<ParamOp>()
+                         : ParamOp();
+        !param || !param.getState())
+      call.fail("updates running statistics that are no buffer of its own: "
+                "another op reads or updates them too, or the module is called "
+                "twice; give each call a norm of its own");
+  if (!(momentum >= 0 && momentum <= 1))
+    call.fail("has the momentum " + std::to_string(momentum) +
+              ", which must be from 0 to 1");
+  if (call.failed())
+    return {};
+  Shape channels{x.shape[1]};
+  auto read = [&](StringRef name, double otherwise) {
+    Value vector = readVector(call, emit, name, mean.type, channels);
+    return vector ? vector
+                  : emit.make<ConstantOp>(emit.tensorType(mean.type, channels),
+                                          otherwise);
+  };
+  Value scale = read("weight", 1), bias = read("bias", 0);
+  Results results(call.getResults());
+  results[0] = emit.make<BatchNormOp>(
+      emit.value(x), scale, bias, mean.value, variance.value,
+      emit.getBuilder().getI64IntegerAttr(1), epsAttr(emit, eps),
+      epsAttr(emit, momentum));
+  return results;
+}
+
 static Results buildBatchNorm(OpCall &call, Emitter &emit) {
-  if (call.flag("training", false) || !call.has("running_mean") ||
-      !call.has("running_var"))
-    return refuseBatchNorm(call, emit);
-  call.number("momentum", 0.1); // of updates, of which there are none
-  double eps = call.number("eps", 1e-5);
   ArrayRef<int64_t> shape = call.tensor("input").shape;
   if (shape.size() < 2)
     call.fail("has an input without channels");
+  if (!call.has("running_mean") || !call.has("running_var"))
+    return refuseBatchNorm(call, emit);
+  if (call.flag("training", false))
+    return buildTrainingNorm(call, emit);
+  call.number("momentum", 0.1); // of updates, of which there are none
+  double eps = call.number("eps", 1e-5);
   Dtype type = statisticsType(
       promote(commonType(call), call.tensor("running_var").type));
   if (call.failed())
@@ -274,8 +306,8 @@ static Results buildOtherDropout(OpCall &call, Emitter &emit) {
 
 ArrayRef<OpRow> pt2::normRows() {
   static constexpr StringRef kNoStatistics = "reads of mean and rstd";
-  static constexpr StringRef kEvaluation =
-      "training, and no running statistics: until models have state";
+  static constexpr StringRef kBuffers =
+      "no running statistics, or two calls that update the same";
   static constexpr StringRef kTraining = "p > 0 in training";
   static const OpRow rows[] = {
       {"aten.layer_norm.default", &buildLayerNorm},
@@ -287,15 +319,15 @@ ArrayRef<OpRow> pt2::normRows() {
       {"aten.native_group_norm.default", &buildGroupNorm, kNoStatistics},
       {"aten.instance_norm.default", &buildGroupNorm, "running statistics"},
       {"aten.cosine_similarity.default", &buildCosineSimilarity},
-      {"aten.batch_norm.default", &buildBatchNorm, kEvaluation},
+      {"aten.batch_norm.default", &buildBatchNorm, kBuffers},
+      {"aten.native_batch_norm.default", &buildBatchNorm, kBuffers},
       {"aten._native_batch_norm_legit_no_training.default", &buildBatchNorm,
        "reads of the saved statistics"},
-      {"aten._native_batch_norm_legit_functional.default", &refuseBatchNorm,
-       "all: until models have state"},
-      {"aten._native_batch_norm_legit.default", &refuseBatchNorm,
-       "all: until models have state"},
+      {"aten._native_batch_norm_legit_functional.default", &buildBatchNorm,
+       kBuffers},
+      {"aten._native_batch_norm_legit.default", &buildBatchNorm, kBuffers},
       {"aten._native_batch_norm_legit.no_stats", &refuseBatchNorm,
-       "all: until models have state"},
+       "all: an evaluation would be of its batch"},
       {"aten.dropout.default", &buildDropout},
       {"aten.native_dropout.default", &buildDropout, "reads of the mask"},
       {"aten.alpha_dropout.default", &buildOtherDropout, kTraining},

@@ -49,12 +49,17 @@ Location GraphImporter::locOf(const Node &node) const {
 //===----------------------------------------------------------------------===//
 
 /// What a node changes in place is seen through any view of it, so that all
-/// such nodes are needed; and so are those whose numbers are sizes.
+/// such nodes are needed, except those that count batches; and so are those
+/// whose numbers are sizes.
 void GraphImporter::findNeeded(ArrayRef<std::string> outputs) {
   StringSet<> read;
   for (const std::string &output : outputs)
     read.insert(output);
   for (const Node &node : llvm::reverse(program.graph.nodes)) {
+    if (llvm::any_of(node.results, [&](const std::string &result) {
+          return statistics.counters.contains(result);
+        }))
+      continue;
     bool isNeeded = writesInPlace(node) ||
                     llvm::any_of(node.results, [&](const std::string &result) {
                       return read.contains(result) ||
@@ -286,7 +291,20 @@ LogicalResult GraphImporter::computeResults(const Node &node,
   return addResults(node, call, row->build(call, emit));
 }
 
+/// Numbers of batches are those of the export, and nothing may read them.
+LogicalResult GraphImporter::checkCounters(const Node &node) const {
+  for (const NamedArgument &argument : node.arguments)
+    for (const std::string &name : argument.value.names)
+      if (statistics.counters.contains(name))
+        return error(node) << "reads '" << name
+                           << "', a number of batches, which models do not "
+                              "count: give the batch norm a momentum";
+  return success();
+}
+
 LogicalResult GraphImporter::importNode(const Node &node, const Graph &graph) {
+  if (failed(checkCounters(node)))
+    return failure();
   if (innerGraph(node)) {
     if (node.op != gradMode)
       return error(node) << "is not supported: export without it";

@@ -4,6 +4,7 @@
 #define PPOPT_LIB_IMPORT_IMPORTGRAPH_H
 
 #include "Emitter.h"
+#include "RunningStatistics.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -13,10 +14,11 @@ namespace mlir::pp::pt2 {
 /// others ops are made.
 class GraphImporter {
 public:
-  GraphImporter(const ExportedProgram &program, Environment &environment,
+  GraphImporter(const ExportedProgram &program,
+                const RunningStatistics &statistics, Environment &environment,
                 Emitter &emit, MLIRContext *context, llvm::StringRef path)
-      : program(program), environment(environment), emit(emit),
-        context(context), path(path) {}
+      : program(program), statistics(statistics), environment(environment),
+        emit(emit), context(context), path(path) {}
 
   /// Makes what the outputs of these names depend on. Emits an error for each
   /// op that is not supported, not for the first alone.
@@ -25,6 +27,7 @@ public:
 
 private:
   bool readsMissing(const Node &node) const;
+  LogicalResult checkCounters(const Node &node) const;
   LogicalResult importNodes(const Graph &graph);
   LogicalResult importNode(const Node &node, const Graph &graph);
   std::string findTypeThatModelsLack(const Node &node, OpCall &call) const;
@@ -64,6 +67,7 @@ private:
   }
 
   const ExportedProgram &program;
+  const RunningStatistics &statistics;
   Environment &environment;
   Emitter &emit;
   MLIRContext *context;

@@ -37,6 +37,7 @@ public:
            ImportedModel &model, const ExportedProgram &program,
            bool readsValues)
       : context(context), options(options), model(model), program(program),
+        statistics(findRunningStatistics(program)),
         readsValues(readsValues && !options.onlyChecks),
         where(FileLineColLoc::get(context, options.path, 0, 0)),
         builder(context), emit(builder) {}
@@ -44,11 +45,13 @@ public:
   LogicalResult run();
 
 private:
+  bool isStatistic(const OutputSpec &output) const;
   LogicalResult checkOutputs();
   FailureOr<Value> addArgument(StringRef name, RankedTensorType type);
   LogicalResult checkBatchDims();
   LogicalResult addInput(const InputSpec &spec);
-  LogicalResult addParameter(const InputSpec &spec);
+  LogicalResult addParameter(const InputSpec &spec,
+                             std::optional<InitKind> ofState = {});
   LogicalResult checkAgrees(const InputSpec &spec, const TensorMeta &stored);
   LogicalResult addConstant(const InputSpec &spec);
   LogicalResult addPersistentBuffers();
@@ -64,6 +67,7 @@ private:
   const ImportOptions &options;
   ImportedModel &model;
   const ExportedProgram &program;
+  RunningStatistics statistics;
   bool readsValues; ///< of parameters
   Location where;
   OpBuilder builder;
@@ -84,13 +88,30 @@ const StoredTensor *Importer::findStored(const InputSpec &spec) {
   return nullptr;
 }
 
+/// Returns whether the output is what a batch norm makes of its buffer, or a
+/// number of batches.
+bool Importer::isStatistic(const OutputSpec &output) const {
+  for (const InputSpec &spec : program.inputs) {
+    if (spec.kind != InputSpec::Kind::Buffer || spec.name != output.target)
+      continue;
+    if (statistics.counters.contains(output.value))
+      return true;
+    auto found = statistics.buffers.find(spec.value);
+    return found != statistics.buffers.end() &&
+           found->second.updated == output.value;
+  }
+  return false;
+}
+
 LogicalResult Importer::checkOutputs() {
   for (const OutputSpec &output : program.outputs) {
+    if (output.kind == OutputSpec::Kind::BufferMutation && isStatistic(output))
+      continue;
     if (output.kind == OutputSpec::Kind::BufferMutation)
       return error() << "updates the buffer '" << output.target
-                     << "' in each step (running statistics?), which models "
-                        "cannot yet: export in evaluation mode, or use a "
-                        "module without it";
+                     << "' in each step, which only batch norms can: export "
+                        "in evaluation mode, use a module without it, or "
+                        "write a pp.propose into the model's text";
     if (output.kind == OutputSpec::Kind::Other)
       return error() << "has an output of the kind '" << output.target
                      << "': export the module's forward alone";
@@ -275,7 +296,9 @@ LogicalResult Importer::checkAgrees(const InputSpec &spec,
   return success();
 }
 
-LogicalResult Importer::addParameter(const InputSpec &spec) {
+/// Adds a parameter, or the state that a buffer is.
+LogicalResult Importer::addParameter(const InputSpec &spec,
+                                     std::optional<InitKind> ofState) {
   const StoredTensor *stored = findStored(spec);
   if (!stored)
     return failure();
@@ -311,12 +334,15 @@ LogicalResult Importer::addParameter(const InputSpec &spec) {
     environment.tensors[spec.value] = same;
     return success();
   }
-  FailureOr<InitAttr> init = describeInit(*stored);
+  FailureOr<InitAttr> init =
+      ofState ? InitAttr::get(context, *ofState, APFloat(0.0), APFloat(0.0))
+              : describeInit(*stored);
   if (failed(init))
     return failure();
   auto param = ParamOp::create(
       builder, where, emit.tensorType(meta.type, meta.shape), spec.name, *init,
-      /*frozen=*/!meta.requiresGrad, /*state=*/false, /*no_decay=*/false,
+      /*frozen=*/!ofState && !meta.requiresGrad, /*state=*/ofState.has_value(),
+      /*no_decay=*/false,
       /*lr_scale=*/TypedAttr(), /*decay_scale=*/TypedAttr(),
       /*place=*/IntegerAttr(), /*shard=*/ShardingAttr());
   environment.tensors[spec.value] = {
@@ -389,9 +415,12 @@ LogicalResult Importer::addPersistentBuffers() {
 /// kept, for --list-unsupported.
 void Importer::chooseResult() {
   bool isMade = options.loss != ImportLoss::None;
+  auto isUsers = [](const OutputSpec &output) {
+    return output.kind == OutputSpec::Kind::User && !output.value.empty();
+  };
   auto fits = [&](const OutputSpec &output) {
     auto found = program.graph.tensors.find(output.value);
-    return found != program.graph.tensors.end() &&
+    return isUsers(output) && found != program.graph.tensors.end() &&
            found->second.unknownType.empty() &&
            pt2::isFloat(found->second.type) &&
            isMade != found->second.shape.empty();
@@ -404,7 +433,7 @@ void Importer::chooseResult() {
       result = &output;
   }
   for (const OutputSpec &output : program.outputs)
-    if (!output.value.empty() && (!result || result == &output))
+    if (isUsers(output) && (!result || result == &output))
       results.push_back(output.value);
 }
 
@@ -420,7 +449,8 @@ Value Importer::findLoss() {
   }
   SmallVector<std::string> dropped;
   for (const OutputSpec &output : program.outputs)
-    if (&output != result && !output.value.empty())
+    if (&output != result && output.kind == OutputSpec::Kind::User &&
+        !output.value.empty())
       dropped.push_back(output.key.empty() ? output.value : output.key);
   if (!dropped.empty())
     model.notes.push_back("the model's other results are dropped: " +
@@ -476,7 +506,8 @@ void Importer::noteUnreadInputs() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Importer::run() {
-  GraphImporter graph(program, environment, emit, context, options.path);
+  GraphImporter graph(program, statistics, environment, emit, context,
+                      options.path);
   model.module = ModuleOp::create(where);
   builder.setInsertionPointToEnd(model.module->getBody());
   entry = func::FuncOp::create(builder, where, "model",
@@ -484,6 +515,7 @@ LogicalResult Importer::run() {
   Block *body = entry.addEntryBlock();
   builder.setInsertionPointToEnd(body);
   emit.setLoc(where);
+  SmallVector<std::string> counters;
   for (const InputSpec &spec : program.inputs) {
     LogicalResult added = success();
     switch (spec.kind) {
@@ -494,6 +526,15 @@ LogicalResult Importer::run() {
       added = addParameter(spec);
       break;
     case InputSpec::Kind::Buffer:
+      if (auto found = statistics.buffers.find(spec.value);
+          found != statistics.buffers.end()) {
+        added = addParameter(spec, found->second.reset);
+        break;
+      }
+      if (statistics.counters.contains(spec.value))
+        counters.push_back(spec.name);
+      added = addConstant(spec);
+      break;
     case InputSpec::Kind::Constant:
       added = addConstant(spec);
       break;
@@ -503,6 +544,10 @@ LogicalResult Importer::run() {
     if (failed(added))
       return failure();
   }
+  if (!counters.empty())
+    model.notes.push_back("batches are not counted, and " +
+                          join(counters, ", ") +
+                          ": as exported; no norm with a momentum reads it");
   chooseResult();
   if (failed(graph.run(results)) || failed(checkOutputs()))
     return failure();

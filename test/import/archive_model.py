@@ -26,6 +26,7 @@ class Model:
     dims: dict = None        # dynamic_shapes of torch.export
     batch_dims: dict = dataclasses.field(default_factory=dict)  # of inputs whose first dimension, as draw makes them, is another one for forward
     types: tuple = ("f64",)  # "f32", "f64": NAME.pt2 and NAME_f64.pt2; one type: NAME.pt2 alone
+    mixes_rows: bool = False # no sum over microbatches is that of the batch
     core: bool = False       # also NAME_core.pt2, after run_decompositions, of the last type
     train: bool = True       # the mode in which it is exported
     random: bool = False     # draws random numbers (dropout): no figures

@@ -13,7 +13,7 @@ from support.executable import checked, environment  # noqa: E402
 from support.results import Harness, Skip  # noqa: E402
 
 # Of live.py.
-CASES = ("tied", "time_major", "gpt2", "lora", "vit", "errors", "mpirun")
+CASES = ("tied", "batch_norm", "time_major", "gpt2", "lora", "vit", "errors", "mpirun")
 PACKAGE = HERE.parent.parent / "tools" / "python"
 
 

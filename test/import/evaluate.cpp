@@ -99,8 +99,9 @@ int main(int argc, char **argv) {
   std::vector<std::string> outputs;
   for (const OutputSpec &output : program.outputs)
     outputs.push_back(output.value);
+  RunningStatistics statistics = findRunningStatistics(program);
   // Each call has its own error.
-  (void)GraphImporter(program, environment, emit, &context, argv[1])
+  (void)GraphImporter(program, statistics, environment, emit, &context, argv[1])
       .run(outputs);
   for (const OutputSpec &output : program.outputs) {
     auto found = environment.tensors.find(output.value);

@@ -62,6 +62,8 @@ class Fixtures(Unpacker):
         one rank."""
         if "gradients" not in self.figures(name):
             return []  # random numbers are our own
+        if "mixes_rows" in self.described["models"][name]:
+            return [plan for plan, flags in PLANS.items() if "--microbatches" not in flags]
         others = list(self.described["models"][name]["archives"])[1:]
         if name in EVERY_PLAN and archive not in others:
             return [*PLANS, *CUT]

@@ -296,6 +296,30 @@ def buffers():
     return Model(Buffers(), lambda rows: {"x": torch.randn(rows, 6), "y": torch.randn(rows, 3)}, types=("f32", "f64"), core=True)
 
 
+class BatchNorms(nn.Module):
+    """Of rows, with numbers and without a scale; of positions; and one whose statistics stay."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(6, 8, bias=False), nn.Linear(8, 3)  # a norm takes biases away
+        self.rows, self.plain = nn.BatchNorm1d(8, eps=1e-3, momentum=0.3), nn.BatchNorm1d(8, affine=False)
+        self.positions, self.fixed = nn.SyncBatchNorm(2), nn.BatchNorm1d(8).eval()
+
+    def forward(self, x, y):
+        x = self.plain(torch.tanh(self.rows(self.first(x))))
+        x = self.positions(x.unflatten(1, (2, 4))).flatten(1)
+        return F.mse_loss(self.last(x + self.fixed(x)), y)
+
+    def train(self, mode=True):
+        super().train(mode)
+        self.fixed.eval()
+        return self
+
+
+def batch_norms():
+    return Model(BatchNorms(), lambda rows: {"x": torch.randn(rows, 6), "y": torch.randn(rows, 3)}, types=("f32", "f64"), core=True, mixes_rows=True)
+
+
 # Without a loss.
 
 class Classifier(nn.Module):

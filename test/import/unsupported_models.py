@@ -89,6 +89,29 @@ class Fft(Base):
         return self.loss(torch.cat([x, x[:, :2]], 1), y)
 
 
+class StatisticsRead(Base):
+    """Running statistics that another op reads too, after their update."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(6)
+
+    def forward(self, x, y):
+        x = self.norm(self.first(x))  # unsupported
+        return self.loss(x + self.norm.running_mean, y)
+
+
+class BatchesRead(Base):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(6)
+
+    def forward(self, x, y):
+        x = self.norm(self.first(x))
+        x = x / self.norm.num_batches_tracked  # unsupported
+        return self.loss(x, y)
+
+
 def numbers(rows=4):
     return torch.randn(rows, 6), torch.randn(rows, 3)
 
@@ -112,4 +135,6 @@ MODELS = {
     "logcumsumexp": (LogCumSumExp, numbers, "aten.logcumsumexp.default"),
     "nonzero": (NonZero, lambda: with_integers(torch.tensor([1, 0, 1, 1])), "aten.nonzero.default"),
     "fft": (Fft, numbers, "aten.fft_rfft.default"),
+    "statistics_read": (StatisticsRead, numbers, "aten.batch_norm.default"),
+    "batches_read": (BatchesRead, numbers, "aten.div.Tensor"),
 }

@@ -57,6 +57,18 @@ DROPOUT = ("%2 = pp.gelu %1 : tensor<16x10xTYPE>",
            "%kept = pp.dropout %1 {p = 0.25 : f64} : tensor<16x10xTYPE>\n    %2 = pp.gelu %kept : tensor<16x10xTYPE>")
 
 
+UNCOUNTED = """func.func @uncounted(%x: tensor<8x5xf64> {pp.input = "x"}, %t: tensor<8xi64> {pp.input = "t"}) -> tensor<f64> {
+  %w = pp.param "w" {init = #pp.init<ones>} : tensor<5xf64>
+  %0 = pp.mul %x, %w : tensor<8x5xf64>, tensor<5xf64>
+  %1 = pp.per_microbatch -> tensor<f64> {
+    %2 = pp.cross_entropy %0, %t {ignore_index = -1 : i64} : tensor<8x5xf64>, tensor<8xi64>
+    pp.yield %2 : tensor<f64>
+  }
+  return %1 : tensor<f64>
+}
+"""
+
+
 class Rows:
     def __init__(self, ppopt, scratch):
         self.ppopt, self.scratch, self.once = ppopt, scratch, Once()
@@ -161,6 +173,31 @@ class Rows:
         assert re.search(rf"{name}\.mlir:\d+:\d+: error: '{op}' op can't be split over the batch: .*; it compiles with --microbatches 1: an op that mixes rows "
                          "has no equal step over microbatches; .* write pp.per_microbatch", done.stderr), done.stderr
 
+    def check_resized(self, name):
+        """A model that is written for half of the rows, with --batch."""
+        path = self.write(name, called=f"{name}.half")
+        text = pathlib.Path(path).read_text()
+        pathlib.Path(path).write_text(re.sub(rf"(?<=[<x]){ROWS}(?=x)", str(ROWS // 2), text))
+        self.compare_with_torch(self.train(self.compile(name, ["dp=2", "--batch", str(ROWS)], path=path), name), name)
+
+    def check_uncounted(self):
+        """A loss of a microbatch without counted targets is not a number, as in PyTorch, and the step says so."""
+        path = os.path.join(self.scratch, "uncounted.mlir")
+        pathlib.Path(path).write_text(UNCOUNTED)
+        executable = compile_model(self.ppopt, path, path[:-5], ["--microbatches", "2", "--threads", "1"])
+        logits, targets = np.random.default_rng(0).normal(size=(8, 5)), np.array([-1, 2, -1, -1, 0, 1, -1, 4])
+        result = run(executable, [], inputs={"x": logits, "t": targets}, steps=1)
+        logs = logits - np.log(np.exp(logits).sum(1, keepdims=True))
+        counted = [[-logs[row, targets[row]] for row in range(first, first + 4) if targets[row] >= 0] for first in (0, 4)]
+        expect_close("loss", result.losses[0], np.mean([np.mean(each) for each in counted]), TOLERANCE)
+        targets[1] = -1
+        try:
+            run(executable, [], inputs={"x": logits, "t": targets}, steps=1)
+        except AssertionError as error:
+            assert "step 1: the loss is nan" in str(error), error
+        else:
+            raise AssertionError("a microbatch without targets has a loss")
+
     def check_seen(self, mutation, name):
         try:
             if (mutation, name) in MUTATED_REGIONS:
@@ -210,6 +247,8 @@ def main():
         cases += [(f"regions of {name}, {parts} microbatches, {' '.join(plan)}", functools.partial(rows.check_regions, name, plan, parts))
                   for name in REGIONS for parts in (2, 4) for plan in [*OF_REGIONS, *(MORE_OF_REGIONS if (name, parts) in (("clip", 2), ("batch_norm", 2)) else [])]]
         cases += [(f"regions of {name}, one microbatch", functools.partial(rows.check_one_microbatch, name)) for name in REGIONS]
+        cases += [(f"--batch, {name}", functools.partial(rows.check_resized, name)) for name in ("batch_norm", "switch")]
+        cases.append(("a microbatch without targets", rows.check_uncounted))
         cases += [(f"mutation {mutation} of {name}", functools.partial(rows.check_seen, mutation, name))
                   for mutation, name in [*MUTATED, *MUTATED_REGIONS]]
         cases.append(("fixtures again", lambda: check_fixtures_again(harness.args.pytorch, scratch)))

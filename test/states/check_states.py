@@ -21,9 +21,9 @@ from support.executable import Mismatch, compile_model, expect_close, run  # noq
 from support.mutations import expect_refused, tool_of  # noqa: E402
 from support.results import Harness  # noqa: E402
 
-from subjects import BATCH, EVALUATED, LR, STEPS, SUBJECTS, parameters, rows  # noqa: E402
+from subjects import BATCH, EVALUATED, LR, STEPS, SUBJECTS, Subject, parameters, rows  # noqa: E402
 
-TOLERANCE = 1e-12
+TOLERANCE, OF_BF16 = 1e-12, 5e-2
 FLAGS = ["--lr", str(LR), "--momentum", "0", "--weight-decay", "0"]  # of a run
 PP = ["--mesh", "pp=2"]
 # Of both models: the batch is whole.
@@ -40,7 +40,12 @@ SPLIT = {**{f"{schedule}, {count} microbatches": [*PP, "--schedule", schedule, "
          "tp, average": ["--mesh", "tp=2", "--shard", "average=[{tp}]; w=[{tp}, {}]"]}
 # Of the model with pp.per_microbatch: the statistics are those of 4 rows.
 REGION = {f"{plan}, 2 microbatches": [*flags, "--microbatches", "2"] for plan, flags in (WHOLE | RANKS).items()}
-ALL = WHOLE | RANKS | SPLIT | REGION
+# Of pp.batch_norm: one channel's statistics are of one rank's channels, too.
+NORMS = {**{plan: (WHOLE | RANKS)[plan] for plan in ("one", "recompute", "pp", "dp", "dp, pp", "zero 1", "zero 3", "dp, fsdp")}, **REGION,
+         **{f"{schedule}, 4 microbatches": [*PP, "--schedule", schedule, "--microbatches", "4"] for schedule in ("gpipe", "zb-h1", "zb-v")},
+         "tp": ["--mesh", "tp=5", "--shard", "w=[{}, {tp}]"], "tp, states": ["--mesh", "tp=5", "--shard", "norm.*=[{tp}]"],
+         "dp, tp, 2 microbatches": ["--mesh", "dp=2,tp=5", "--shard", "w=[{}, {tp}]; v=[{tp}, {}]", "--microbatches", "2"]}
+ALL = WHOLE | RANKS | SPLIT | REGION | NORMS
 UNMARKED = ("zb-v",)
 BAD = 3  # the step whose batch is not finite, from 0
 
@@ -51,22 +56,22 @@ class Checks:
         with open(HERE / "Inputs" / "torch_states.json", encoding="utf8") as file:
             self.torch = json.load(file)
 
-    def write(self, subject, plan, name):
+    def write(self, subject, plan, name, change=str):
         """The path of the model."""
         path = os.path.join(self.directory, re.sub(r"\W+", "-", f"{subject}-{plan}-{name}-{self.mutation}") + ".mlir")
         with open(path, "w", encoding="utf8") as file:
-            file.write(SUBJECTS[subject].model(marked=not plan.startswith(UNMARKED)))
+            file.write(change(SUBJECTS[subject].model(marked=not plan.startswith(UNMARKED))))
         return path
 
-    def compile(self, subject, plan, flags, name=""):
-        model, flags = self.write(subject, plan, name), ["--threads", "1", "--optimizer", "sgd", *flags]
+    def compile(self, subject, plan, flags, name="", change=str):
+        model, flags = self.write(subject, plan, name, change), ["--threads", "1", "--optimizer", "sgd", *flags]
         if not self.mutation:
             return compile_model(self.harness.ppopt, model, model[:-5], flags)
         return compile_model(tool_of(self.harness.ppopt), model, model[:-5], [*flags, "--mutate", self.mutation])
 
     def expected(self, subject, program):
-        count = program.program["plan"]["microbatches"]
-        return self.torch[subject if count == 1 else f"{subject}, {count} microbatches"]
+        count, model = program.program["plan"]["microbatches"], "norm" if subject in ("region", "batch_norm", "biased") else subject
+        return self.torch[model if count == 1 else f"{model}, {count} microbatches"]
 
     def train(self, subject, program, steps=STEPS, flags=(), **how):
         return run(program, [*FLAGS, *flags], init=parameters(subject), inputs=rows(), steps=steps, **how)
@@ -115,7 +120,8 @@ class Checks:
 
     def resumes(self, subject, plan, flags):
         """Stopped after four steps and resumed, also under another plan, it has the bits of a run that never stopped; so has one from an export."""
-        program, other = self.compile(subject, plan, flags, "resumes"), self.compile(subject, "one", [], "resumes")
+        program = self.compile(subject, plan, flags, "resumes")
+        other = self.compile(subject, "one", ["--microbatches", str(program.program["plan"]["microbatches"])], "resumes")
         straight = self.train(subject, program)
         folder = program.path + ".checkpoints"
         shutil.rmtree(folder, ignore_errors=True)
@@ -132,6 +138,25 @@ class Checks:
             for step in 8, 10:
                 shutil.rmtree(step_folder(folder, step), ignore_errors=True)
 
+    def resized(self, subject, plan, flags):
+        """With --batch a model of more rows, and of fewer, is the same: the statistics are of the new rows."""
+        for rows_of_text in (4, 16):
+            program = self.compile(subject, plan, ["--batch", str(BATCH), *flags], f"of {rows_of_text}",
+                                   change=lambda text: re.sub(rf"tensor<{BATCH}x", f"tensor<{rows_of_text}x", text))
+            result = self.train(subject, program)
+            expected = self.expected(subject, program)
+            expect_close("losses", result.losses, expected["losses"], TOLERANCE)
+            expect_close("parameters and states", result.parameters, expected["parameters"] | expected["states"][-1], TOLERANCE)
+
+    def bf16(self, subject, plan, flags):
+        """Statistics of bf16 rows, and states, are f32."""
+        program = self.compile(subject, plan, ["--precision", "bf16", *flags], "bf16", change=lambda text: text.replace("f64>", "f32>"))
+        single = [{name: array.astype(np.float32) for name, array in each.items()} for each in (parameters(subject), rows())]
+        result = run(program, FLAGS, init=single[0], inputs=single[1], steps=STEPS)
+        expected = self.expected(subject, program)
+        expect_close("losses", result.losses, expected["losses"], OF_BF16)
+        expect_close("states", {name: result.parameters[name] for name in SUBJECTS[subject].states}, expected["states"][-1], OF_BF16)
+
     def nothing_learns(self):
         """States are committed where every parameter is frozen."""
         program = self.compile("centre", "frozen", ["--freeze", "*"])
@@ -146,6 +171,18 @@ class Checks:
             print(f"  {mutation}: {str(seen)[:100]}", flush=True)
             return
         raise AssertionError(f"was not seen to fail: {mutation}")
+
+    def biased(self, plan, flags):
+        """A variance that is divided by n is seen."""
+        written = SUBJECTS["region"].text
+        SUBJECTS["biased"] = Subject(written.replace("1.3333333333333333", "1.0"), SUBJECTS["region"].states)
+        assert SUBJECTS["biased"].text != written
+        try:
+            self.trains("biased", plan, flags)
+        except Mismatch as seen:
+            print(f"  biased: {str(seen)[:100]}", flush=True)
+            return
+        raise AssertionError("was not seen to fail: a biased variance")
 
     def verified(self, mutation, subject, plan, flags):
         """A verifier refuses a module with a known bug."""
@@ -163,21 +200,30 @@ harness = Harness("states")
 with tempfile.TemporaryDirectory() as directory:
     checks = Checks(harness, directory)
     cases = []
-    for subject, plans in ("norm", WHOLE | RANKS), ("centre", WHOLE | RANKS | SPLIT), ("region", REGION):
+    several = {plan: flags for plan, flags in NORMS.items() if "4" not in plan and "tp" not in plan}
+    for subject, plans in (("norm", WHOLE | RANKS), ("centre", WHOLE | RANKS | SPLIT), ("region", REGION), ("batch_norm", NORMS), ("positions", several)):
         for plan, flags in plans.items():
             cases.append((f"{subject}, {plan}", functools.partial(checks.trains, subject, plan, flags)))
     for subject, plan in ("norm", "pp"), ("norm", "dp, pp"), ("centre", "dp, pp"), ("centre", "1f1b, 2 microbatches"):
         cases.append((f"{subject}, {plan}, mpirun", functools.partial(checks.trains, subject, plan, ALL[plan], "mpirun")))
     for subject, plan in ("norm", "one"), ("norm", "pp"), ("norm", "dp"), ("centre", "dp, pp"), ("centre", "1f1b, 4 microbatches"):
         cases.append((f"{subject}, {plan}, a step is skipped", functools.partial(checks.skips, subject, plan, ALL[plan])))
-    for subject, plan in ("norm", "pp"), ("centre", "zero 3"):
+    for subject, plan in ("norm", "pp"), ("centre", "zero 3"), ("batch_norm", "zero 3, 2 microbatches"):
         cases.append((f"{subject}, {plan}, resumed", functools.partial(checks.resumes, subject, plan, ALL[plan])))
     cases += [(f"{subject}, after each step", functools.partial(checks.each_step, subject)) for subject in ("norm", "centre")]
+    for subject, plan in ("batch_norm", "one"), ("positions", "pp, 2 microbatches"):
+        cases.append((f"{subject}, {plan}, --batch", functools.partial(checks.resized, subject, plan, ALL[plan])))
+    for plan in "one", "dp, 2 microbatches":
+        cases.append((f"batch_norm, {plan}, bf16", functools.partial(checks.bf16, "batch_norm", plan, ALL[plan])))
     cases.append(("nothing learns", checks.nothing_learns))
     for mutation, subject, plan, case in (("commit-ignores-hold", "norm", "one", Checks.skips), ("commit-ignores-hold", "centre", "dp, pp", Checks.skips),
-                                          ("open-left-out", "norm", "one", Checks.trains), ("open-left-out", "centre", "dp, pp", Checks.trains)):
+                                          ("open-left-out", "norm", "one", Checks.trains), ("open-left-out", "centre", "dp, pp", Checks.trains),
+                                          ("statistics-of-one-rank", "batch_norm", "dp", Checks.trains),
+                                          ("ranks-outermost", "batch_norm", "dp, 2 microbatches", Checks.trains),
+                                          ("other-microbatch", "batch_norm", "pp, 2 microbatches", Checks.trains)):
         planted = functools.partial(checks.planted, mutation, subject, plan, ALL[plan], case)
         cases.append((f"planted: {mutation}, {subject}, {plan}", planted))
+    cases.append(("planted: a biased variance", functools.partial(checks.biased, "one, 2 microbatches", REGION["one, 2 microbatches"])))
     for mutation, subject, plan in (("open-left-out", "centre", "dp, pp"), ("evaluation-reads-proposal", "norm", "pp"), ("other-mode", "norm", "one")):
         verified = functools.partial(checks.verified, mutation, subject, plan, ALL[plan])
         cases.append((f"verified: {mutation}, {subject}, {plan}", verified))

@@ -20,6 +20,21 @@ class Norm(torch.nn.Module):
         return torch.tanh(self.norm(x @ self.w)) @ self.v
 
 
+class Positions(torch.nn.Module):
+    def __init__(self, values):
+        super().__init__()
+        self.w, self.v = (torch.nn.Parameter(values[name]) for name in "wv")
+        self.norm = torch.nn.BatchNorm1d(5, eps=1e-3, momentum=0.3, dtype=torch.float64)
+        self.last = torch.nn.BatchNorm1d(3, dtype=torch.float64)
+        for layer in "norm", "last":
+            state = {name[5:]: value for name, value in values.items() if name.startswith(layer)}
+            getattr(self, layer).load_state_dict(state, strict=False)
+
+    def forward(self, x):
+        hidden = torch.tanh(self.norm((x.reshape(-1, 3, 2) @ self.w).transpose(1, 2)))
+        return self.last(hidden.transpose(1, 2)).transpose(1, 2).reshape(-1, 15) @ self.v
+
+
 class Centre(torch.nn.Module):
     def __init__(self, values):
         super().__init__()
@@ -38,7 +53,7 @@ class Centre(torch.nn.Module):
 
 def train(subject, microbatches=1):
     values = {name: torch.from_numpy(array.copy()) for name, array in parameters(subject).items()}
-    model = {"norm": Norm, "centre": Centre}[subject](values)
+    model = {"norm": Norm, "positions": Positions, "centre": Centre}[subject](values)
     optimizer = torch.optim.SGD(model.parameters(), lr=LR)
     data = {name: torch.from_numpy(array).split(BATCH) for name, array in rows().items()}
     losses, states = [], []
@@ -67,5 +82,7 @@ def train(subject, microbatches=1):
 
 if __name__ == "__main__":
     path = pathlib.Path(__file__).resolve().parent / "Inputs" / "torch_states.json"
-    cases = {"norm": train("norm"), "region, 2 microbatches": train("norm", 2), "centre": train("centre"), "centre, 2 microbatches": train("centre", 2), "centre, 4 microbatches": train("centre", 4)}
+    cases = {"norm": train("norm"), **{f"norm, {count} microbatches": train("norm", count) for count in (2, 4)}, "positions": train("positions"),
+             "positions, 2 microbatches": train("positions", 2), "centre": train("centre"),
+             **{f"centre, {count} microbatches": train("centre", count) for count in (2, 4)}}
     path.write_text(json.dumps({"torch": torch.__version__.split("+")[0], **cases}, indent=1) + "\n")

@@ -1,5 +1,5 @@
-"""Models with states, their parameters and rows: a network that normalizes by the statistics of its batch, written out, and one that centres its inputs
-by an average of those before."""
+"""Models with states, their parameters and rows: networks that normalize by the statistics of their batch, written out and by pp.batch_norm, and one that
+centres its inputs by an average of those before."""
 import re
 
 import numpy as np
@@ -91,6 +91,41 @@ REGION = NORM[:NORM.index("  %batch_mean =")] + """  %batch_normed = pp.per_micr
 }
 """
 
+# The same by one op.
+BATCH_NORM = NORM[:NORM.index("  %batch_mean =")] + """  %result = pp.batch_norm %x, %scale, %bias, %running_mean, %running_var : T(8x5)T, T(5)T
+""" + NORM[NORM.index("  return %result"):]
+
+# Two of them over [rows, channels, positions]: one of the channels, with numbers of its own, and one of the last dimension.
+POSITIONS = """func.func @positions(%x: T(8x6)T {pp.input = "x"}, %y: T(8x3)T {pp.input = "y"}) -> T() {
+  %w = pp.param "w" {init = #pp.init<zeros>} : T(2x5)T
+  %scale = pp.param "norm.weight" {init = #pp.init<ones>} : T(5)T
+  %bias = pp.param "norm.bias" {init = #pp.init<zeros>} : T(5)T
+  %scale2 = pp.param "last.weight" {init = #pp.init<ones>} : T(3)T
+  %bias2 = pp.param "last.bias" {init = #pp.init<zeros>} : T(3)T
+  %v = pp.param "v" {init = #pp.init<zeros>} : T(15x3)T
+  %running_mean = pp.param "norm.running_mean" {init = #pp.init<zeros>, state} : T(5)T
+  %running_var = pp.param "norm.running_var" {init = #pp.init<ones>, state} : T(5)T
+  %last_mean = pp.param "last.running_mean" {init = #pp.init<zeros>, state} : T(3)T
+  %last_var = pp.param "last.running_var" {init = #pp.init<ones>, state} : T(3)T
+  %a = ON0 T(8x5x3)T {
+    %p = pp.reshape %x : T(8x6)T to T(8x3x2)T
+    %m = pp.matmul %p, %w : T(8x3x2)T, T(2x5)T
+    %c = pp.transpose %m [0, 2, 1] : T(8x3x5)T
+    %n = pp.batch_norm %c, %scale, %bias, %running_mean, %running_var {eps = 1.0e-3 : f64, momentum = 0.3 : f64} : T(8x5x3)T, T(5)T
+    pp.yield %n : T(8x5x3)T
+  }
+  %loss = ON1 T() {
+    %t = pp.tanh %a : T(8x5x3)T
+    %n = pp.batch_norm %t, %scale2, %bias2, %last_mean, %last_var {dim = 2 : i64} : T(8x5x3)T, T(3)T
+    %f = pp.reshape %n : T(8x5x3)T to T(8x15)T
+    %o = pp.matmul %f, %v : T(8x15)T, T(15x3)T
+    %l = pp.mse %o, %y : T(8x3)T, T(8x3)T
+    pp.yield %l : T()
+  }
+  return %loss : T()
+}
+"""
+
 # Each microbatch moves the average towards the mean of the whole batch, which is known before the first forward, and adds one to a count.
 CENTRE = """func.func @centre(%x: T(8x6)T {pp.input = "x"}, %y: T(8x3)T {pp.input = "y"}) -> (T(), T() {pp.metric = "count"}) {
   %w = pp.param "w" {init = #pp.init<zeros>} : T(6x5)T
@@ -148,12 +183,16 @@ class Subject:
 
 OF_NORM = ("norm.running_mean", "norm.running_var")
 SUBJECTS = {"norm": Subject(NORM, OF_NORM), "region": Subject(REGION.replace("1.1428571428571428", "1.3333333333333333"), OF_NORM),  # 4 rows of 2 microbatches
+            "batch_norm": Subject(BATCH_NORM, OF_NORM), "positions": Subject(POSITIONS, (*OF_NORM, "last.running_mean", "last.running_var")),
             "centre": Subject(CENTRE, ("average", "count"))}
 
 
 def parameters(subject):
     random = np.random.default_rng(5)
     values = {"w": random.normal(0, 0.5, (6, 5)), "v": random.normal(0, 0.5, (5, 3))}
+    if subject == "positions":
+        values |= {"w": random.normal(0, 1, (2, 5)), "v": random.normal(0, 0.5, (15, 3)), "last.weight": random.normal(1, 0.2, 3),
+                   "last.bias": random.normal(0, 0.2, 3), "last.running_mean": random.normal(0, 0.1, 3), "last.running_var": random.uniform(0.5, 1.5, 3)}
     if subject != "centre":
         values |= {"norm.weight": random.normal(1, 0.2, 5), "norm.bias": random.normal(0, 0.2, 5), "norm.running_mean": random.normal(0, 0.1, 5),
                    "norm.running_var": random.uniform(0.5, 1.5, 5)}

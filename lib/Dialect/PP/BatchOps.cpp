@@ -4,6 +4,7 @@
 
 #include "SpaceBuilder.h"
 #include "TensorBuilder.h"
+#include "ppopt/Dialect/PP/InMicrobatch.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -118,4 +119,133 @@ PP_ADJOINT(ByModeOp) {
   if (needed[0])
     operandGrads[0] = resultGrads[0];
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Batch norm
+//===----------------------------------------------------------------------===//
+
+IterationSpace BatchNormOp::getIterationSpace() {
+  SpaceBuilder builder;
+  SmallVector<unsigned> loops;
+  for (auto [dim, size] : llvm::enumerate(getShape(getX())))
+    loops.push_back(builder.addLoop(size, dim == getDim() ? LoopKind::Parallel
+                                                          : LoopKind::Sum));
+  builder.addOperand(loops);
+  for (unsigned i = 1; i < getNumOperands(); ++i)
+    builder.addOperand({loops[getDim()]});
+  builder.addResult(loops);
+  return builder.take();
+}
+
+IterationSpace UnbiasedVarianceOp::getIterationSpace() {
+  SpaceBuilder builder;
+  SmallVector<unsigned> loops;
+  TensorLoops kept;
+  for (auto [size, left] :
+       llvm::zip(getShape(getX()), getShape(getVariance()))) {
+    loops.push_back(builder.addLoop(size, left == size ? LoopKind::Parallel
+                                                       : LoopKind::Sum));
+    kept.push_back(left == size ? DimLoops(1, loops.back()) : DimLoops());
+  }
+  builder.addOperand(kept);
+  builder.addOperand(loops);
+  builder.addResult(std::move(kept));
+  return builder.take();
+}
+
+namespace {
+/// Builds what a batch norm computes, in the type of statistics.
+class BatchNormBuilder {
+public:
+  BatchNormBuilder(BatchNormOp op, OpBuilder &builder)
+      : b(builder, op.getLoc()), op(op), x(b.castToStatistics(op.getX())) {
+    along.assign(getShape(x).size() - op.getDim(), 1);
+    along[0] = getShape(x)[op.getDim()];
+    for (int64_t dim = 0, rank = getShape(x).size(); dim < rank; ++dim)
+      if (dim != static_cast<int64_t>(op.getDim()))
+        others.push_back(dim);
+  }
+
+  /// Normalizes by the statistics of the rows, and proposes these.
+  Value normalizeBatch() {
+    Value mean = takeMean(x), centred = b.sub(x, mean);
+    Value variance = takeMean(b.mul(centred, centred));
+    propose(op.getMean(), mean);
+    propose(op.getVariance(), b.make<UnbiasedVarianceOp>(variance, x));
+    return normalize(centred, variance);
+  }
+
+  Value normalizeRunning() {
+    return normalize(b.sub(x, spread(op.getMean())), spread(op.getVariance()));
+  }
+
+  Value scaleAndShift(Value normalized) {
+    Value scaled = b.mul(normalized, spread(op.getScale()));
+    return b.castLike(b.add(scaled, spread(op.getBias())), op.getResult());
+  }
+
+  TensorBuilder b;
+
+private:
+  Value takeMean(Value value) {
+    return b.make<ReduceOp>(ReduceKind::Mean, value, others,
+                            /*keep_dims=*/true);
+  }
+
+  Value normalize(Value centred, Value variance) {
+    double eps = op.getEps().convertToDouble();
+    return b.mul(centred,
+                 b.make<RsqrtOp>(b.add(variance, b.scalar(variance, eps))));
+  }
+
+  /// Returns a vector of the channels so that it broadcasts over x.
+  Value spread(Value vector) { return b.castLike(b.reshape(vector, along), x); }
+
+  void propose(Value state, Value ofBatch) {
+    double momentum = op.getMomentum().convertToDouble();
+    Value old = b.make<ProposedOp>(state);
+    Value rows = b.castLike(b.reshape(ofBatch, getShape(state)), state);
+    ProposeOp::create(
+        b.builder, b.loc, state,
+        b.add(b.scale(old, 1 - momentum), b.scale(rows, momentum)));
+  }
+
+  BatchNormOp op;
+  Value x;
+  SmallVector<int64_t> along;  ///< the shape of a vector of the channels
+  SmallVector<int64_t> others; ///< all dimensions but that of the channels
+};
+} // namespace
+
+/// What evaluations read is outside of the region: rows are apart there.
+PP_DECOMPOSE(BatchNormOp, Model) {
+  auto mark = [](Operation *op) {
+    op->setAttr(kInMicrobatchAttr, UnitAttr::get(op->getContext()));
+  };
+  Operation *before = getOperation()->getPrevNode();
+  BatchNormBuilder norm(*this, builder);
+  Operation *outside = getOperation()->getPrevNode();
+  Value batch = norm.normalizeBatch();
+  bool isInside = getOperation()->hasAttr(kInMicrobatchAttr);
+  for (Operation *op = getOperation()->getPrevNode(); op != outside;
+       op = op->getPrevNode())
+    mark(op);
+  if (!isInside)
+    batch = norm.b.make<LeaveMicrobatchOp>(batch.getType(), batch,
+                                           /*dim=*/IntegerAttr(),
+                                           builder.getI64IntegerAttr(1));
+  Value normalized = norm.b.make<ByModeOp>(batch, norm.normalizeRunning());
+  Value result = norm.scaleAndShift(normalized);
+  for (Operation *op = getOperation()->getPrevNode(); isInside && op != before;
+       op = op->getPrevNode())
+    mark(op);
+  return {result};
+}
+
+PP_DECOMPOSE(UnbiasedVarianceOp, Model) {
+  TensorBuilder b(builder, getLoc());
+  double count = static_cast<double>(getX().getType().getNumElements()) /
+                 getVariance().getType().getNumElements();
+  return {b.scale(getVariance(), count / (count - 1))};
 }

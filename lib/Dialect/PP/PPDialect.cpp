@@ -308,11 +308,11 @@ MemoryKind BufferAttr::getMemoryKind() const {
   switch (getKind()) {
   case BufferKind::Params:
   case BufferKind::Param:
+  case BufferKind::Proposal:
     return MemoryKind::Parameters;
   case BufferKind::Grads:
     return MemoryKind::Gradients;
   case BufferKind::State:
-  case BufferKind::Proposal:
     return MemoryKind::Optimizer;
   case BufferKind::Input:
     return MemoryKind::Inputs;

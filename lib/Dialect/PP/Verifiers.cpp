@@ -1,5 +1,6 @@
 //===- Verifiers.cpp - Verifiers of model ops -----------------------------===//
 
+#include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
 #include "ppopt/Dialect/PP/IndexOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
@@ -354,6 +355,50 @@ LogicalResult RmsNormOp::verify() {
   if (failed(verifyRowVector(*this, "scale", getScale(), getX())))
     return failure();
   return verifyEps(*this, getEps());
+}
+
+/// Verifies that a variance over `count` values has an unbiased one.
+static LogicalResult verifyValues(Operation *op, int64_t count) {
+  if (count > 1)
+    return success();
+  return op->emitError("'pp.batch_norm' op has one value of each channel in a "
+                       "microbatch, and no variance; give it more rows: a "
+                       "larger batch, or fewer microbatches");
+}
+
+LogicalResult BatchNormOp::verify() {
+  ArrayRef<int64_t> shape = getShape(getX());
+  if (getDim() >= shape.size())
+    return emitOpError("dim is ")
+           << static_cast<int64_t>(getDim()) << ", and " << getX().getType()
+           << " has dimensions 0 to " << static_cast<int64_t>(shape.size()) - 1;
+  int64_t size = shape[getDim()];
+  if (getShape(getScale()) != ArrayRef(size))
+    return emitOpError("scale, bias, mean and variance are ")
+           << getScale().getType() << ", not vectors of the " << size
+           << " elements in dimension " << getDim() << " of "
+           << getX().getType();
+  if (const APFloat &momentum = getMomentum();
+      momentum.isNaN() || momentum < APFloat(0.0) || momentum > APFloat(1.0))
+    return emitOpError("momentum is ")
+           << momentum.convertToDouble() << ", but must be from 0 to 1";
+  if (failed(verifyEps(*this, getEps())))
+    return failure();
+  return verifyValues(*this, getX().getType().getNumElements() / size);
+}
+
+LogicalResult UnbiasedVarianceOp::verify() {
+  ArrayRef<int64_t> shape = getShape(getX()), kept = getShape(getVariance());
+  if (kept.size() != shape.size() ||
+      !llvm::all_of(llvm::zip(kept, shape), [](auto sizes) {
+        auto [one, all] = sizes;
+        return one == all || one == 1;
+      }))
+    return emitOpError("is of ")
+           << getVariance().getType() << ", which is no variance of "
+           << getX().getType() << " with its dimensions kept";
+  return verifyValues(*this, getX().getType().getNumElements() /
+                                 getVariance().getType().getNumElements());
 }
 
 LogicalResult EmbeddingOp::verify() {

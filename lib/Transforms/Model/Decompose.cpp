@@ -27,17 +27,18 @@ StringRef pp::getModelOpName(Operation *op) {
   return named ? named.getName().strref() : op->getName().getStringRef();
 }
 
-LogicalResult pp::decompose(DecomposableOpInterface op) {
+FailureOr<SmallVector<Value>> pp::decompose(DecomposableOpInterface op) {
   if (!getNamed(op))
     op->setLoc(NameLoc::get(op->getName().getIdentifier(), op->getLoc()));
   OpBuilder builder(op);
   SmallVector<Value> values = op.decompose(builder);
   if (TypeRange(ValueRange(values)) != TypeRange(op->getResultTypes()))
-    return op->emitOpError("decomposes into values whose types are not those "
-                           "of its results");
+    return LogicalResult(
+        op->emitOpError("decomposes into values whose types are not those "
+                        "of its results"));
   op->replaceAllUsesWith(values);
   op->erase();
-  return success();
+  return values;
 }
 
 LogicalResult pp::decomposeAll(Operation *root, DecomposeAt when) {

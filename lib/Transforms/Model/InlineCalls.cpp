@@ -4,7 +4,7 @@
 // calls. The locations of its ops keep the chain of calls, an op that draws
 // random numbers knows its call path, and the results of each call are
 // checkpoints. The ops of a pp.per_microbatch are marked, and what leaves it is
-// a pp.leave_microbatch.
+// a pp.leave_microbatch. Composites that propose values of states are replaced.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +12,7 @@
 #include "ppopt/Dialect/PP/InMicrobatch.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Transforms/Model/Decompose.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Model/Passes.h"
 
@@ -121,11 +122,13 @@ private:
     }
     if (block.mark) {
       isInMicrobatch = false;
+      Location loc = NameLoc::get(block.mark->getName().getIdentifier(),
+                                  getLoc(*block.mark));
       for (auto [result, value] : llvm::zip(block.mark->getResults(), values))
-        getCall().mapping.map(
-            result, LeaveMicrobatchOp::create(
-                        builder, getLoc(*block.mark), value.getType(), value,
-                        /*dim=*/IntegerAttr(), builder.getI64IntegerAttr(1)));
+        getCall().mapping.map(result, LeaveMicrobatchOp::create(
+                                          builder, loc, value.getType(), value,
+                                          /*dim=*/IntegerAttr(),
+                                          builder.getI64IntegerAttr(1)));
       return;
     }
     func::CallOp op = getCall().op;
@@ -175,6 +178,14 @@ private:
     Operation *clone = builder.clone(op, getCall().mapping);
     clone->setLoc(loc);
     tag(clone);
+    if (auto composite = dyn_cast<DecomposableOpInterface>(clone);
+        composite && !isMemoryEffectFree(clone)) {
+      FailureOr<SmallVector<Value>> values = decompose(composite);
+      if (failed(values))
+        return failure();
+      getCall().mapping.map(op.getResults(), ValueRange(*values));
+      return success();
+    }
     auto space = dyn_cast<IterationSpaceOpInterface>(op);
     if (space && space.drawsNumbers() && !op.getAttr(kStream)) {
       std::string draw = "/#" + std::to_string(getCall().ordinal++);

@@ -26,6 +26,20 @@ void pp::spell(InFlightDiagnostic &diag, ShardingAttr sharding) {
     diag << "the same on all ranks";
 }
 
+/// How ranks cut a value of one microbatch: nothing says whether it is cut over
+/// them too, or computed with the rows of one (pp.per_microbatch).
+static ShardingAttr getCutOfRanks(ShardingAttr sharding) {
+  if (!sharding)
+    return sharding;
+  auto cuts = llvm::filter_to_vector(sharding.getCuts(), [](const DimCut &cut) {
+    return cut.axis != kMicrobatchAxis;
+  });
+  auto ofRanks =
+      ShardingAttr::get(sharding.getContext(), sharding.getRank(), cuts,
+                        sharding.getSums(), sharding.getMaxima());
+  return ofRanks.isWhole() ? ShardingAttr() : ofRanks;
+}
+
 LogicalResult StepChecker::checkOperand(CallOp call, TaskOp task,
                                         unsigned argument, Value operand) {
   const Known &value = known[operand];
@@ -34,7 +48,7 @@ LogicalResult StepChecker::checkOperand(CallOp call, TaskOp task,
            << call.getTaskAttr() << ", on place " << task.getPlace()
            << ", a value of place " << value.place;
   auto taken = task.getArgAttrOfType<ShardingAttr>(argument, kShardingAttr);
-  if (taken == value.sharding)
+  if (getCutOfRanks(taken) == getCutOfRanks(value.sharding))
     return success();
   InFlightDiagnostic diag = call.emitOpError("gives ")
                             << call.getTaskAttr() << " a value that is ";

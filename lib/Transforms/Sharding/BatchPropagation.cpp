@@ -306,9 +306,15 @@ LogicalResult ShardingPropagation::cutMicrobatches(OpState &state) {
   AxisSet others = batchAxes & ~axes.getRankAxes();
   if (enters && (read.sums & others))
     completeInputSums(state, /*countsOnly=*/false);
-  if (enters && (read.sums & others))
-    return refuse(state.op, "it reads a sum over all microbatches, which is "
-                            "not complete before the last one");
+  if (enters && (read.sums & others)) {
+    InFlightDiagnostic diag =
+        refuse(state.op, "in a pp.per_microbatch it reads a sum over all "
+                         "microbatches, which is not complete before the last "
+                         "one");
+    diag.attachNote(state.op->getOperand(0).getLoc())
+        << "this is the sum; compute it in the region too";
+    return diag;
+  }
   std::optional<unsigned> dim = getMicrobatchDim(state.op);
   if (!dim)
     return success();

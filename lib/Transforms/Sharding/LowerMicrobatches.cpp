@@ -20,6 +20,8 @@
 
 #include "ppopt/Analysis/Shardings.h"
 
+#include "mlir/IR/Verifier.h"
+
 namespace mlir::pp {
 #define GEN_PASS_DEF_LOWERMICROBATCHES
 #include "ppopt/Transforms/Sharding/Passes.h.inc"
@@ -186,6 +188,12 @@ struct LowerMicrobatches : pp::impl::LowerMicrobatchesBase<LowerMicrobatches> {
       dropBoundaries(*entry);
     else if (failed(lower(*entry, plan->getBatch(), plan->getMicrobatches())))
       return signalPassFailure();
+    // An op may have too few rows now.
+    WalkResult checked = entry->walk([](Operation *op) {
+      return WalkResult(success(!isInMicrobatch(op) || succeeded(verify(op))));
+    });
+    if (checked.wasInterrupted())
+      return signalPassFailure();
     entry->walk([](Operation *op) { op->removeAttr(kInMicrobatchAttr); });
   }
 
@@ -206,7 +214,8 @@ void LowerMicrobatches::dropBoundaries(func::FuncOp entry) {
 }
 
 /// Puts a pp.enter_microbatch, as of one microbatch, between a region and each
-/// value from outside, in each block that reads it.
+/// value from outside, in each block that reads it. Errors name the first op
+/// that does.
 void LowerMicrobatches::enterValues(func::FuncOp entry) {
   DenseMap<std::pair<Value, Block *>, Value> entered;
   entry.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -221,8 +230,10 @@ void LowerMicrobatches::enterValues(func::FuncOp entry) {
       Value &inside = entered[{value, op->getBlock()}];
       if (!inside) {
         OpBuilder builder(op);
+        auto reader = NameLoc::get(builder.getStringAttr(getModelOpName(op)),
+                                   op->getLoc());
         auto enter = EnterMicrobatchOp::create(
-            builder, value.getLoc(), value.getType(), value,
+            builder, reader, value.getType(), value,
             /*dim=*/IntegerAttr(), builder.getI64IntegerAttr(1));
         enter->setAttr(kInMicrobatchAttr, builder.getUnitAttr());
         inside = enter;

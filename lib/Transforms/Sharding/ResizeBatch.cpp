@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Dialect/PP/FixedBatch.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
@@ -42,6 +43,36 @@ static LogicalResult checkSizes(func::FuncOp entry, const ShardingTable &table,
     return failure();
   WalkResult result = entry.getBody().walk([&](Operation *op) {
     return WalkResult(success(llvm::all_of(op->getResults(), check)));
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// Gives what moves rows from one number to another the new numbers: offsets
+/// are multiples of the batch. Fails if another offset leaves too few rows.
+static LogicalResult moveOffsets(func::FuncOp entry, const ShardingTable &table,
+                                 int64_t old, int64_t rows) {
+  auto move = [&](auto op) -> LogicalResult {
+    Value x = op.getX(), result = op.getResult();
+    SmallVector<int64_t> offsets(op.getOffsets());
+    for (auto [offset, from, to, read, made] :
+         llvm::zip(offsets, getShape(x), getShape(result), table.of(x).dims,
+                   table.of(result).dims)) {
+      if (from == to || (read.empty() && made.empty()))
+        continue;
+      if (read.empty() || made.empty() || offset % old != 0)
+        return op->emitOpError("counts rows of the batch; leave --batch out "
+                               "and change the model's shapes");
+      offset = offset / old * rows;
+    }
+    op.setOffsets(offsets);
+    return success();
+  };
+  WalkResult result = entry.walk([&](Operation *op) {
+    if (auto slice = dyn_cast<SliceOp>(op))
+      return WalkResult(move(slice));
+    if (auto pad = dyn_cast<PadOp>(op))
+      return WalkResult(move(pad));
+    return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }
@@ -90,7 +121,8 @@ struct ResizeBatch : pp::impl::ResizeBatchBase<ResizeBatch> {
     ShardingTable table = propagation.getTable();
     insertReshards(*entry, table);
     lowerReshards(*entry, table, /*evaluatesRows=*/false);
-    if (failed(checkSizes(*entry, table, *old, rowCount)))
+    if (failed(checkSizes(*entry, table, *old, rowCount)) ||
+        failed(moveOffsets(*entry, table, *old, rowCount)))
       return signalPassFailure();
     setLocalTypes(*entry, table, [&](int64_t size, ArrayRef<Cut> cuts) {
       return cuts.empty() ? size : size / *old * rowCount;

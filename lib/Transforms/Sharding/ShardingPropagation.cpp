@@ -251,8 +251,9 @@ FailureOr<Sharding> ShardingPropagation::readProposal(Value value,
     return emitError(value.getLoc())
                << "the proposal of state " << name
                << " needs the whole batch, which is computed in parts: a step "
-                  "commits one value; it compiles with --microbatches 1 and a "
-                  "--mesh without dp, which split nothing",
+                  "commits one value; it compiles with --microbatches 1; for "
+                  "what is to be of the rows of one microbatch, write "
+                  "pp.per_microbatch { ... } around it and the pp.propose",
            failure();
   auto known = params.find(name);
   return known == params.end() ? Sharding(sharding.dims.size()) : known->second;

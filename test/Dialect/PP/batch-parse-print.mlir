@@ -14,6 +14,15 @@ func.func @states(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %old : tensor<4xf32>
 }
 
+// CHECK-LABEL: @norm
+// CHECK: pp.batch_norm %{{.*}} {dim = 0 : i64, eps = 1.000000e-03 : f64, momentum = 5.000000e-01 : f64} : tensor<4x8xbf16>, tensor<4xf32>
+// CHECK: pp.unbiased_variance %{{.*}}, %{{.*}} : tensor<1x8xbf16>, tensor<4x8xbf16>
+func.func @norm(%x: tensor<4x8xbf16>, %s: tensor<4xf32>, %v: tensor<1x8xbf16>) -> (tensor<4x8xbf16>, tensor<1x8xbf16>) {
+  %y = pp.batch_norm %x, %s, %s, %s, %s {dim = 0 : i64, eps = 1.0e-3 : f64, momentum = 0.5 : f64} : tensor<4x8xbf16>, tensor<4xf32>
+  %u = pp.unbiased_variance %v, %x : tensor<1x8xbf16>, tensor<4x8xbf16>
+  return %y, %u : tensor<4x8xbf16>, tensor<1x8xbf16>
+}
+
 // CHECK-LABEL: @rows
 // CHECK: pp.per_microbatch -> tensor<8x4xf32> {
 // CHECK: pp.yield %{{.*}} : tensor<8x4xf32>

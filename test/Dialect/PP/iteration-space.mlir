@@ -341,13 +341,17 @@ func.func @experts(%x: tensor<2x4x8xf32>, %experts: tensor<2x4x3xi32>, %weights:
   return
 }
 
-func.func @states(%x: tensor<4x8xf32>) {
+func.func @states(%x: tensor<4x8xf32>, %c: tensor<8xf32>, %v: tensor<1x8xf32>) {
   // expected-remark @below {{a=4 b=8:  -> [a, b].}}
   %0 = pp.param "s" {init = #pp.init<zeros>, state} : tensor<4x8xf32>
   // expected-remark @below {{a=4 b=8: [a, b] -> [a, b]; linear in {0}.}}
   %1 = pp.proposed %0 : tensor<4x8xf32>
   // expected-remark @below {{a=4 b=8: [a, b], [a, b] -> [a, b].}}
   %2 = pp.by_mode %x, %0 : tensor<4x8xf32>
+  // expected-remark @below {{a=4(sum) b=8: [a, b], [b], [b], [b], [b] -> [a, b].}}
+  %5 = pp.batch_norm %x, %c, %c, %c, %c : tensor<4x8xf32>, tensor<8xf32>
+  // expected-remark @below {{a=4(sum) b=8: [., b], [a, b] -> [., b].}}
+  %6 = pp.unbiased_variance %v, %x : tensor<1x8xf32>, tensor<4x8xf32>
   // expected-remark @below {{a=2 b=8 c=2(sum): [ca, b] -> [a, b]; linear in {0}.}}
   %3 = pp.enter_microbatch %x {dim = 0 : i64, microbatches = 2 : i64} : tensor<4x8xf32> to tensor<2x8xf32>
   // expected-remark @below {{a=2 b=8 c=2: [a, b] -> [ca, b]; linear in {0}.}}

@@ -42,3 +42,32 @@ func.func @main(%x: tensor<4x2xf32> {pp.input = "x"}) -> tensor<f32> {
   }
   return %0 : tensor<f32>
 }
+
+// -----
+
+// A batch norm is replaced: in training by statistics of the region's rows, in evaluations by the states, outside of it.
+// CHECK-LABEL: func.func @norm
+// CHECK-DAG: %[[S:.*]] = pp.param "s"
+// CHECK-DAG: %[[M:.*]] = pp.param "m" {{.*}}state
+// CHECK-DAG: %[[V:.*]] = pp.param "v" {{.*}}state
+// CHECK: %[[MEAN:.*]] = pp.reduce mean %arg0 [0, 2] {keep_dims, pp.in_microbatch} : tensor<4x2x3xf32>
+// CHECK: %[[CENTRED:.*]] = pp.sub %arg0, %[[MEAN]] {pp.in_microbatch}
+// CHECK: %[[SQUARES:.*]] = pp.mul %[[CENTRED]], %[[CENTRED]] {pp.in_microbatch}
+// CHECK: %[[VARIANCE:.*]] = pp.reduce mean %[[SQUARES]] [0, 2] {keep_dims, pp.in_microbatch}
+// CHECK: %[[OLD:.*]] = pp.proposed %[[M]] {pp.in_microbatch}
+// CHECK: pp.propose %[[M]], %{{.*}} {pp.in_microbatch}
+// CHECK: pp.unbiased_variance %[[VARIANCE]], %arg0 {pp.in_microbatch}
+// CHECK: pp.propose %[[V]], %{{.*}} {pp.in_microbatch}
+// CHECK: %[[ROWS:.*]] = pp.mul %[[CENTRED]], %{{.*}} {pp.in_microbatch}
+// CHECK: %[[LEFT:.*]] = pp.leave_microbatch %[[ROWS]]
+// CHECK: %[[RUNNING:.*]] = pp.reshape %[[M]] : tensor<2xf32> to tensor<2x1xf32>
+// CHECK: pp.sub %arg0, %[[RUNNING]] : tensor<4x2x3xf32>
+// CHECK: pp.by_mode %[[LEFT]], %{{.*}} : tensor<4x2x3xf32>
+func.func @norm(%x: tensor<4x2x3xf32> {pp.input = "x"}) -> tensor<f32> {
+  %s = pp.param "s" {init = #pp.init<ones>} : tensor<2xf32>
+  %m = pp.param "m" {init = #pp.init<zeros>, state} : tensor<2xf32>
+  %v = pp.param "v" {init = #pp.init<ones>, state} : tensor<2xf32>
+  %y = pp.batch_norm %x, %s, %s, %m, %v : tensor<4x2x3xf32>, tensor<2xf32>
+  %l = pp.reduce sum %y [0, 1, 2] : tensor<4x2x3xf32>
+  return %l : tensor<f32>
+}

@@ -86,3 +86,15 @@ func.func @counted(%a: tensor<8x4xf32> {pp.input = "a"}) -> tensor<f32> {
   }
   return %0 : tensor<f32>
 }
+
+// -----
+
+func.func @one_value(%x: tensor<2x4xf32> {pp.input = "x"}) -> tensor<f32> {
+  %s = pp.param "s" {init = #pp.init<ones>} : tensor<4xf32>
+  %m = pp.param "m" {init = #pp.init<zeros>, state} : tensor<4xf32>
+  %v = pp.param "v" {init = #pp.init<ones>, state} : tensor<4xf32>
+  // expected-error @below {{'pp.batch_norm' op has one value of each channel in a microbatch, and no variance; give it more rows: a larger batch, or fewer microbatches}}
+  %0 = pp.batch_norm %x, %s, %s, %m, %v : tensor<2x4xf32>, tensor<4xf32>
+  %1 = pp.reduce sum %0 [0, 1] : tensor<2x4xf32>
+  return %1 : tensor<f32>
+}

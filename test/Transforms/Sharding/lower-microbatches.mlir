@@ -53,3 +53,19 @@ func.func @rows(%a: tensor<8x3x4xf32> {pp.input = "a"}) -> tensor<f32> {
   %3 = pp.reduce sum %0 [0, 1] : tensor<24x4xf32>
   return %3 : tensor<f32>
 }
+
+// -----
+
+// A microbatch of two has 4 values of each channel.
+// CHECK-LABEL: func.func @norm
+// CHECK: pp.unbiased_variance %{{.*}} : tensor<1x4xf32>, tensor<4x4xf32>
+// ONE-LABEL: func.func @norm
+// ONE: pp.unbiased_variance %{{.*}} : tensor<1x4xf32>, tensor<8x4xf32>
+func.func @norm(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
+  %s = pp.param "s" {init = #pp.init<ones>} : tensor<4xf32>
+  %m = pp.param "m" {init = #pp.init<zeros>, state} : tensor<4xf32>
+  %v = pp.param "v" {init = #pp.init<ones>, state} : tensor<4xf32>
+  %0 = pp.batch_norm %x, %s, %s, %m, %v : tensor<8x4xf32>, tensor<4xf32>
+  %1 = pp.reduce sum %0 [0, 1] : tensor<8x4xf32>
+  return %1 : tensor<f32>
+}

@@ -23,9 +23,10 @@ func.func @outside(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
 func.func @sum_enters(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<ones>} : tensor<4xf32>
   %a = pp.mul %x, %w : tensor<8x4xf32>, tensor<4xf32>
-  // expected-error @below {{'pp.enter_microbatch' op can't be split over the batch: it reads a sum over all microbatches, which is not complete before the last one}}
+  // expected-note @below {{this is the sum; compute it in the region too}}
   %s = pp.reduce sum %a [0] : tensor<8x4xf32>
   %loss = pp.per_microbatch -> tensor<f32> {
+    // expected-error @below {{'pp.sub' op can't be split over the batch: in a pp.per_microbatch it reads a sum over all microbatches, which is not complete before the last one}}
     %b = pp.sub %a, %s : tensor<8x4xf32>, tensor<4xf32>
     %c = pp.mul %b, %b : tensor<8x4xf32>, tensor<8x4xf32>
     %l = pp.reduce mean %c [0, 1] : tensor<8x4xf32>

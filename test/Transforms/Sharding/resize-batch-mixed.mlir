@@ -80,3 +80,17 @@ func.func @mixes(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
   %4 = pp.reduce sum %3 [0] : tensor<2xf32>
   return %4 : tensor<f32>
 }
+
+// -----
+
+// Rows of the first batch of two are passed over, whatever their number is; those that are counted are not there.
+
+func.func @moves(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
+  %0 = pp.concat %x, %x {dim = 0 : i64} : tensor<8x2xf32>, tensor<8x2xf32>
+  %1 = pp.slice %0 [8, 0] : tensor<16x2xf32> to tensor<8x2xf32>
+  %2 = pp.pad %1 [8, 0] : tensor<8x2xf32> to tensor<16x2xf32>
+  // expected-error @+1 {{'pp.slice' op counts rows of the batch; leave --batch out and change the model's shapes}}
+  %3 = pp.slice %2 [3, 0] : tensor<16x2xf32> to tensor<5x2xf32>
+  %4 = pp.reduce sum %3 [0, 1] : tensor<5x2xf32>
+  return %4 : tensor<f32>
+}

@@ -128,4 +128,55 @@ def PP_ByModeOp : PP_ModelOp<"by_mode", [PP_LinearSpace, PP_Adjoint, SameOperand
   let assemblyFormat = "$training `,` $evaluation attr-dict `:` type($training)";
 }
 
+//===----------------------------------------------------------------------===//
+// Batch norm
+//===----------------------------------------------------------------------===//
+
+def PP_BatchNormOp : PP_Op<"batch_norm", [PP_Space, PP_Decompose, AllTypesMatch<["x", "result"]>,
+                                          AllTypesMatch<["scale", "bias", "mean", "variance"]>, MemoryEffects<[MemWrite]>]> {
+  let summary = "x normalized by the statistics of a batch, * scale + bias";
+  let opDocGroup = PP_ModelOps;
+  let description = [{
+    As PyTorch's BatchNorm with running statistics: for each index of `dim`, in training (x - mean) / sqrt(variance + eps) over all other dimensions,
+    with the rows of one microbatch and of all ranks (SyncBatchNorm); in evaluation with the states `mean` and `variance`. A step moves these towards the
+    batch's by `momentum`, the variance towards the unbiased one. scale, bias, mean and variance are vectors of the size of `dim`. `eps` defaults to 1e-5,
+    `momentum` to 0.1, `dim` to 1. A composite, replaced when calls are inlined.
+
+    Example:
+
+    ```mlir
+    %scale = pp.param "norm.weight" {init = #pp.init<ones>} : tensor<4xf32>
+    %bias = pp.param "norm.bias" {init = #pp.init<zeros>} : tensor<4xf32>
+    %mean = pp.param "norm.running_mean" {init = #pp.init<zeros>, state} : tensor<4xf32>
+    %variance = pp.param "norm.running_var" {init = #pp.init<ones>, state} : tensor<4xf32>
+    %y = pp.batch_norm %x, %scale, %bias, %mean, %variance {momentum = 0.1 : f64} : tensor<8x4xf32>, tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$scale, PP_FloatTensor:$bias, PP_FloatTensor:$mean, PP_FloatTensor:$variance,
+                       DefaultValuedAttr<PP_I64Attr, "1">:$dim, DefaultValuedAttr<PP_RealAttr, "1e-5">:$eps,
+                       DefaultValuedAttr<PP_RealAttr, "0.1">:$momentum);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$x `,` $scale `,` $bias `,` $mean `,` $variance attr-dict `:` type($x) `,` type($scale)";
+  let hasVerifier = 1;
+}
+
+def PP_UnbiasedVarianceOp : PP_ModelOp<"unbiased_variance", [PP_Space, PP_Decompose, AllTypesMatch<["variance", "result"]>]> {
+  let summary = "variance * n / (n - 1)";
+  let opDocGroup = PP_InternalOps;
+  let description = [{
+    The variance of x over some dimensions, which have size 1 in `variance`; n is the number of its elements there. pp.batch_norm makes it: n is that of a
+    microbatch, which is known after pp-lower-microbatches.
+
+    Example:
+
+    ```mlir
+    %u = pp.unbiased_variance %variance, %x : tensor<1x4xf32>, tensor<8x4xf32>
+    ```
+  }];
+  let arguments = (ins PP_FloatTensor:$variance, PP_FloatTensor:$x);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$variance `,` $x attr-dict `:` type($variance) `,` type($x)";
+  let hasVerifier = 1;
+}
+
 #endif // PPOPT_DIALECT_PP_BATCH_OPS

@@ -7,9 +7,9 @@
 
 namespace mlir::pp {
 
-/// Replaces an op by what it decomposes into. The location of these ops has the
-/// name of the op.
-LogicalResult decompose(DecomposableOpInterface op);
+/// Replaces an op by what it decomposes into, and returns what replaces its
+/// results. The location of these ops has the name of the op.
+FailureOr<SmallVector<Value>> decompose(DecomposableOpInterface op);
 
 /// Decomposes all ops under `root` that decompose at `when`, and the ops that
 /// they decompose into, until none is left.

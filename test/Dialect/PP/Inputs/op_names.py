@@ -75,8 +75,9 @@ ALLOWED = {
     "ReshapeOp": {"MakeGenerator": MOVES, "OptimizerStep": MAKES, "ShardedTasks": MAKES, "ReductionForms": MAKES,
                   "LowerModelReshards": MAKES, "ModelPropagation": SAME},
     "TransposeOp": {"MakeGenerator": MAKES, "LowerModelReshards": MAKES, "ModelPropagation": SAME, "Cost": "the operand of a matmul, the other way round"},
-    "SliceOp": {"LowerMicrobatches": "its offsets number rows", "BlockRows": MAKES, "OptimizerStep": MAKES, "ReductionForms": MAKES, "ShardedTasks": MAKES, "ShardChecker": "a part of a bucket is a slice of it"},
-    "PadOp": {"LowerMicrobatches": "its offsets number rows", "CombinePads": PARTS},
+    "SliceOp": {"LowerMicrobatches": "its offsets number rows", "ResizeBatch": "its offsets number rows",
+                "BlockRows": MAKES, "OptimizerStep": MAKES, "ReductionForms": MAKES, "ShardedTasks": MAKES, "ShardChecker": "a part of a bucket is a slice of it"},
+    "PadOp": {"LowerMicrobatches": "its offsets number rows", "ResizeBatch": "its offsets number rows", "CombinePads": PARTS},
     "ConcatOp": {"BlockRows": MAKES, "MakeGenerator": MAKES, "Codegen": "its operands are computed in their place in its buffer"},
     "BroadcastOp": {"KernelOutliner": "left out of names", "LinesAlongDim": "repeats one id for a row"},
     # Neither computes: one changes a state, one reads other memory of it.
