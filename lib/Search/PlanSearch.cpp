@@ -6,6 +6,7 @@
 #include "CompiledPlan.h"
 #include "Workers.h"
 
+#include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/byte_amount.h"
 
@@ -406,7 +407,18 @@ FailureOr<PlanSearchResult> Search::run() {
 
 } // namespace
 
+/// Returns whether a step of the model depends on the number of microbatches.
+static bool computesByMicrobatch(ModuleOp module) {
+  WalkResult result = module.walk([](Operation *op) {
+    return WalkResult(failure(isa<PerMicrobatchOp, BatchNormOp>(op)));
+  });
+  return result.wasInterrupted();
+}
+
 FailureOr<PlanSearchResult> pp::searchPlans(Compilation &compilation,
                                             const PlanSpace &space) {
-  return Search(compilation, space).run();
+  PlanSpace same = space;
+  if (computesByMicrobatch(compilation.getModule()))
+    same.choosesMicrobatches = false;
+  return Search(compilation, same).run();
 }

@@ -48,6 +48,7 @@ ALLOWED = {
     },
     "CountOp": {"EntryParts": "a count of zero skips the step", "LowerReshards": "a count of zero skips the step",
                 "Prologues": "what a message says of it"},
+    "RotateOp": {"MixPrecision": "its angles are not rounded"},
     "CheckIdsOp": {"TaskBuilder": MAKES},
     "AbsOp": {"OptimizerStep": MAKES},
     "CompareOp": {"LowerModelReshards": MAKES, "OptimizerStep": MAKES, "StateTasks": MAKES, "TaskBuilder": MAKES},
