@@ -16,7 +16,7 @@ inline ArrayRef<int64_t> getShape(Value value) {
 
 /// The most elements that a tensor of a model may have. Up to this limit,
 /// products of sizes (bytes, FLOPs) fit in 64 bits.
-inline constexpr int64_t kMostElements = int64_t(1) << 40;
+inline constexpr int64_t kMostElements = int64_t(1) << 41;
 
 /// Takes any sizes; their product need not fit in 64 bits.
 bool hasTooManyElements(ArrayRef<int64_t> shape);
