@@ -8,7 +8,7 @@ import sys
 
 sys.path.append(os.path.join(config.ppopt_source, "test"))
 from support.lit_format import SharingShTest  # noqa: E402
-from support.mpirun import MPIRUN, ON_ONE_MACHINE  # noqa: E402
+from support.mpirun import ENVIRONMENT, MPIRUN, ON_ONE_MACHINE  # noqa: E402
 
 config.name = "ppopt"
 config.test_format = SharingShTest(execute_external=False)
@@ -26,6 +26,7 @@ config.environment["PATH"] = os.pathsep.join(
 config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
 config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
 config.environment["OMP_NUM_THREADS"] = "1"
+config.environment.update(ENVIRONMENT)
 # As support/__init__.py for the harnesses.
 config.environment["PPOPT_DEVICE"] = "builtin"
 if config.sanitize:

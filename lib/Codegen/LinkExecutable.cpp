@@ -74,28 +74,18 @@ static std::optional<std::string> findLinkDriver() {
   return std::nullopt;
 }
 
-/// Returns whether the driver is a clang whose installation has lld, which
-/// links a program in half of GNU ld's time.
-static bool hasLld(StringRef driver) {
-  SmallString<128> path;
-  if (llvm::sys::fs::real_path(driver, path) ||
-      !llvm::sys::path::filename(path).starts_with("clang"))
-    return false;
-  llvm::sys::path::remove_filename(path);
-  llvm::sys::path::append(path, "ld.lld");
-  return llvm::sys::fs::can_execute(path);
-}
-
-/// Returns the environment with a PATH in which the driver finds its linker:
-/// next to the driver or among the system's tools.
+/// Returns the environment with a PATH in which the driver finds lld and other
+/// tools: where ppopt was built with them, or the system's.
 static std::vector<std::string> getLinkEnvironment(StringRef driver) {
   std::vector<std::string> variables;
   for (char **each = environ; *each; ++each)
     if (!StringRef(*each).starts_with("PATH="))
       variables.push_back(*each);
-  variables.push_back(
-      ("PATH=" + llvm::sys::path::parent_path(driver) + ":" + systemTools)
-          .str());
+  std::string path = "PATH=";
+  for (StringRef tool : {StringRef(PPOPT_LLD), driver})
+    if (!tool.empty())
+      path += (llvm::sys::path::parent_path(tool) + ":").str();
+  variables.push_back(path + systemTools.str());
   return variables;
 }
 
@@ -126,8 +116,10 @@ LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
   std::string device = ("-Wl,--undefined=" + target.deviceMaker).str();
   command.append({device, runtime, modules});
   command.push_back("-Wl,--as-needed");
-  if (hasLld(*driver)) // a program is too small for several threads
-    command.append({"-fuse-ld=lld", "-Wl,--threads=1"});
+  // It links in half of GNU ld's time; a program is too small for several
+  // threads. To hash the program would take a tenth of that time.
+  if (llvm::sys::fs::can_execute(PPOPT_LLD))
+    command.append({"-fuse-ld=lld", "-Wl,--threads=1", "-Wl,--build-id=none"});
   for (const LinkLibrary &library : libraries)
     command.push_back(library.flag);
   std::string sanitizers = "-fsanitize=" PPOPT_SANITIZE;

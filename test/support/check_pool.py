@@ -17,16 +17,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from support import runners  # noqa: E402
 from support.default_signals import restore_signals  # noqa: E402
-from support.pool import VARIABLE, WAITING, Pool, share  # noqa: E402
+from support.pool import VARIABLE, WAITING, IdleCores, Pool, share  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 SECONDS = 30  # for what takes far less than one
 
 
 @contextlib.contextmanager
-def stepping(shares):
+def stepping(shares, **arguments):
     """A pool that another thread steps."""
-    with Pool(shares) as pool:
+    with Pool(shares, **arguments) as pool:
         stop = threading.Event()
 
         def step():
@@ -131,6 +131,42 @@ def check_waiting():
         users.join()
 
 
+def check_idle():
+    """One more case runs each time that a core is idle, up to twice as many; a case that is to be alone is not passed by."""
+    idle = []
+    with stepping(2, has_idle_core=lambda: bool(idle) and idle.pop()) as pool:
+        users, end = Users(pool), threading.Event()
+        for number in range(6):
+            users.start(number, until=end)
+        for most in (3, 4, 4):
+            idle.append(True)
+            wait_until(lambda most=most: not idle and len(users.using) == most, "case that runs on the idle core")
+        time.sleep(0.05)
+        assert len(users.using) == 4 and pool.waiting == 2, (users.using, pool.waiting)
+        users.start("alone", 0, kind="all")
+        end.set()
+        idle += [True] * 3
+        users.join()
+        assert users.began[4:5] == ["alone"], users.began
+
+
+def check_idle_cores():
+    """Cores that compute are not."""
+    seconds = 2 * IdleCores.SECONDS
+    is_idle = IdleCores()
+    assert not is_idle(), "said at once"
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * len(is_idle.names))]
+    try:
+        time.sleep(seconds)
+        is_idle()  # of the time in which they began
+        time.sleep(seconds)
+        assert not is_idle(), "of cores that compute"
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
 def check_killed():
     """The share of a process that is killed comes back; so does one that a process still waited for."""
     with stepping(1) as pool:
@@ -233,6 +269,8 @@ def main():
         harness.case("in order", check_order)
         harness.case("alone", check_alone)
         harness.case("waiting", check_waiting)
+        harness.case("idle cores", check_idle)
+        harness.case("what is idle", check_idle_cores)
         harness.case("a process that is killed", check_killed)
         harness.case("without a pool", check_without)
         harness.case("output", functools.partial(check_output, folder))

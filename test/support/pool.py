@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 # "SOCKET PRIORITY CORES": a runner's environment has it, and that of all that it starts.
 VARIABLE = "PPOPT_TEST_POOL"
@@ -26,11 +27,42 @@ VARIABLE = "PPOPT_TEST_POOL"
 WAITING = 2
 
 
+class IdleCores:
+    """Tells whether half a core or more was idle since it was asked last. It says no until SECONDS have passed."""
+
+    SECONDS = 0.3
+
+    def __init__(self):
+        self.names = {f"cpu{number}" for number in os.sched_getaffinity(0)}
+        self.begin, self.ticks = time.monotonic(), self._count()
+
+    def _count(self):
+        """Ticks of idle cores, and of all."""
+        idle = total = 0
+        with open("/proc/stat") as file:
+            for name, *ticks in map(str.split, file):
+                if name in self.names:
+                    idle += int(ticks[3]) + int(ticks[4])  # idle, and waiting for a disk
+                    total += sum(map(int, ticks[:8]))
+        return idle, total
+
+    def __call__(self):
+        if time.monotonic() < self.begin + self.SECONDS:
+            return False
+        before = self.ticks
+        self.begin, self.ticks = time.monotonic(), self._count()
+        idle, total = (now - then for now, then in zip(self.ticks, before))
+        return 2 * len(self.names) * idle >= total > 0
+
+
 class Pool:
     """Grants shares of two kinds, each to the requests of the lowest priority number first: of `cores` for cases that
-    compute, and of WAITING for those that mostly wait. A request for all of both is waited for: no other is granted before."""
+    compute, and of WAITING for those that mostly wait. Cases that compute wait too, for processes that start and for each
+    other: each time that `has_idle_core` says so another is granted, until there are twice as many. A request for all of
+    both kinds is waited for: no other is granted before."""
 
-    def __init__(self, cores):
+    def __init__(self, cores, has_idle_core=lambda: False):
+        self.has_idle_core = has_idle_core
         self.shares = {"core": cores, "wait": WAITING}
         self.free = dict(self.shares)
         self.folder = tempfile.TemporaryDirectory(prefix="ppopt-pool-")
@@ -76,11 +108,14 @@ class Pool:
                 self.wanted[connection] = {}
             else:
                 self._read(key.fileobj)
+        is_idle = self.has_idle_core() and all(len(self.wanted[each]) == 1 for each in self.granted)
         for request in sorted(self.queue):
             wanted = self.wanted[request[2]]
-            if all(self.free[kind] >= number for kind, number in wanted.items()):
+            has_share = all(self.free[kind] >= number for kind, number in wanted.items())
+            if has_share or is_idle and [*wanted] == ["core"] and self.free["core"] > -self.shares["core"]:
+                is_idle &= has_share
                 self._grant(request)
-            elif len(wanted) > 1:
+            if len(wanted) > 1:
                 break
 
     def _grant(self, request):

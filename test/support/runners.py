@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from support.pool import VARIABLE, Pool
+from support.pool import VARIABLE, IdleCores, Pool
 
 # Seconds from Ctrl-C until what has not ended is killed.
 GRACE = {"outside": 1, "inside": 3, "runner": 10}
@@ -37,7 +37,7 @@ def run(runners, cores, cwd, logs, ended):
     when one has ended, after it has printed all that the runner printed. `logs`: a folder for what they print until then;
     what a single one prints is seen at once."""
     left, active = list(runners), []
-    with Pool(cores) as pool:
+    with Pool(cores, IdleCores()) as pool:
         try:
             while left or active:
                 while left and pool.waiting + sum(each.is_starting(pool) for each in active) < cores:

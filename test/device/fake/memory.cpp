@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <mutex>
 #include <new>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,20 +24,24 @@ size_t roundUp(size_t bytes, size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-/// Poisoned bytes that all allocations share until they are written.
+/// Poisoned bytes that all allocations share until they are written: as many as
+/// the largest of them has, for most processes allocate little.
 constexpr size_t patternBytes = size_t(16) << 20;
-int openPattern() {
-  static const int file = [] {
-    int file = memfd_create("ppopt-fake-cuda", MFD_CLOEXEC);
-    if (file < 0 || ftruncate(file, patternBytes) != 0)
-      throw std::bad_alloc();
-    void *bytes = mmap(nullptr, patternBytes, PROT_WRITE, MAP_SHARED, file, 0);
-    if (bytes == MAP_FAILED)
-      throw std::bad_alloc();
-    std::memset(bytes, poison, patternBytes);
-    munmap(bytes, patternBytes);
+int openPattern(size_t bytes) {
+  static const int file = memfd_create("ppopt-fake-cuda", MFD_CLOEXEC);
+  static std::mutex mutex;
+  static size_t filled = 0;
+  std::lock_guard lock(mutex);
+  if (bytes <= filled)
     return file;
-  }();
+  if (file < 0 || ftruncate(file, patternBytes) != 0)
+    throw std::bad_alloc();
+  void *pattern = mmap(nullptr, bytes, PROT_WRITE, MAP_SHARED, file, 0);
+  if (pattern == MAP_FAILED)
+    throw std::bad_alloc();
+  std::memset(static_cast<char *>(pattern) + filled, poison, bytes - filled);
+  munmap(pattern, bytes);
+  filled = bytes;
   return file;
 }
 
@@ -58,10 +63,11 @@ Allocation::Allocation(std::string name, size_t bytes,
   mapped = roundUp(alignment + bytes, page) + page;
   reserved = map(mapped, PROT_NONE);
   backing = map(mapped, PROT_READ | PROT_WRITE);
+  const int pattern = openPattern(std::min(patternBytes, mapped));
   for (size_t at = 0; at < mapped; at += patternBytes)
     if (mmap(backing + at, std::min(patternBytes, mapped - at),
              PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
-             openPattern(), 0) == MAP_FAILED)
+             pattern, 0) == MAP_FAILED)
       throw std::bad_alloc();
   address = reinterpret_cast<uintptr_t>(reserved) + alignment;
   bytesOf = backing + alignment;

@@ -112,6 +112,11 @@ const CommunicatorId &SharedIds::get(bool makes, size_t number) {
   return slot.id;
 }
 
+void SharedIds::meet(size_t ranks) {
+  for (++met; met < ranks;)
+    std::this_thread::yield();
+}
+
 Rank::Rank(int rank, int ranks, SharedIds &ids)
     : Gpu(rank), rank(rank), ranks(ranks), ids(ids) {
   communicator = makeCommunicator();

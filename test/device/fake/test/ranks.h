@@ -78,6 +78,8 @@ public:
   static std::shared_ptr<SharedIds> make();
   /// `makes`: for the others, which wait for it.
   const CommunicatorId &get(bool makes, size_t number);
+  /// Returns when this many ranks have called it; once.
+  void meet(size_t ranks);
 
 private:
   struct Slot {
@@ -85,6 +87,7 @@ private:
     CommunicatorId id;
   };
   std::array<Slot, 4> slots;
+  std::atomic<size_t> met{0};
 };
 
 /// A rank of a communicator, on the GPU of its number.
