@@ -7,6 +7,7 @@
 #include "Workers.h"
 
 #include "ppopt/Dialect/PP/BatchOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/byte_amount.h"
 
@@ -62,8 +63,9 @@ public:
 
 private:
   LogicalResult enumerate();
-  std::optional<size_t> findBest(ArrayRef<size_t> among, int64_t most);
-  void addObvious();
+  std::optional<size_t> findBest(ArrayRef<size_t> among, int64_t least,
+                                 int64_t most);
+  void addObvious(const PlanPoint &best);
   void addBest();
   std::optional<FoundPlan> findSmallest(const PlanSpace &of);
   void sayWhatFits();
@@ -87,6 +89,8 @@ private:
   const PlanSpace &space;
   Workers workers;
   std::map<ProfileKey, Profile> profiles;
+  /// Why the model can't be cut by sizes of tp, whatever else a plan says.
+  std::map<int64_t, std::string> refusedCuts;
   std::vector<Plan> plans;
   PlanSearchResult result;
 };
@@ -152,7 +156,7 @@ ProfileKey Search::getWantedKey(const PlanPoint &point, Known known) const {
   ProfileKey key;
   key.recompute = point.recompute;
   if (known >= Known::Cut)
-    key.tp = point.tp;
+    key.tp = point.tp, key.shard = point.shard;
   key.rows = known < Known::Rows ? result.rows : getRows(point);
   key.isWhole = known < Known::Rows;
   if (known == Known::Stages) {
@@ -167,11 +171,14 @@ ProfileKey Search::getWantedKey(const PlanPoint &point, Known known) const {
 }
 
 /// Returns which profile a bound follows from. The work of fewer rows is
-/// bounded by that of as many as compile on one place.
+/// bounded by that of the batch, or of one row if that does not compile.
 ProfileKey Search::getKey(const PlanPoint &point, Known known) {
   ProfileKey key = getWantedKey(point, known);
-  while (key.isWhole && key.rows > 1 && !getProfile(key).refused.empty())
-    key.rows = key.rows % 2 == 0 ? key.rows / 2 : 1;
+  if (!key.isWhole || getProfile(key).refused.empty())
+    return key;
+  key.rows = 1;
+  if (!getProfile(key).refused.empty())
+    refusedCuts[key.tp] = profiles[key].refused;
   return key;
 }
 
@@ -194,8 +201,11 @@ void Search::makeProfiles(ArrayRef<ProfileKey> keys) {
 /// Bounds the plan by what is `known`, or refuses it.
 void Search::tighten(Plan &plan, Known known) {
   const PlanPoint &point = plan.point;
-  const Profile &profile = getProfile(getKey(point, known));
   plan.known = known;
+  if (auto refused = refusedCuts.find(point.tp);
+      known >= Known::Cut && refused != refusedCuts.end())
+    return refuse(plan, refused->second);
+  const Profile &profile = getProfile(getKey(point, known));
   if (!profile.refused.empty())
     return refuse(plan, profile.refused);
   PlanBound bound =
@@ -234,9 +244,10 @@ void Search::compileAll(ArrayRef<Plan *> chosen) {
 //===----------------------------------------------------------------------===//
 
 /// Returns the fastest of the given points, or one that is hardly slower;
-/// nothing if all are refused. Compiles up to `most` points, and at least
-/// kPlansShown if there are as many.
-std::optional<size_t> Search::findBest(ArrayRef<size_t> among, int64_t most) {
+/// nothing if all are refused. Compiles at least and at most so many points, if
+/// there are as many.
+std::optional<size_t> Search::findBest(ArrayRef<size_t> among, int64_t least,
+                                       int64_t most) {
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   std::optional<size_t> fastest;
   int64_t figures = 0, before = result.compiled;
@@ -254,7 +265,7 @@ std::optional<size_t> Search::findBest(ArrayRef<size_t> among, int64_t most) {
   auto isDone = [&] {
     if (queue.empty() || result.compiled - before >= most)
       return true;
-    return fastest && figures >= int64_t(kPlansShown) &&
+    return fastest && figures >= least &&
            plans[*fastest].bound <= (1 + kTolerance) * queue.top().bound;
   };
   while (!isDone()) {
@@ -271,7 +282,8 @@ std::optional<size_t> Search::findBest(ArrayRef<size_t> among, int64_t most) {
       if (next == Known::Step)
         chosen.push_back(&plan);
       else if (ProfileKey key = getWantedKey(plan.point, next);
-               !profiles.count(key) && !llvm::is_contained(keys, key))
+               !refusedCuts.count(key.tp) && !profiles.count(key) &&
+               !llvm::is_contained(keys, key))
         keys.push_back(key);
     }
     makeProfiles(keys);
@@ -288,7 +300,9 @@ std::optional<size_t> Search::findBest(ArrayRef<size_t> among, int64_t most) {
   return fastest;
 }
 
-void Search::addObvious() {
+/// Adds what people would try beside the plan that was found: with its
+/// --recompute, and the schedule that each knows.
+void Search::addObvious(const PlanPoint &best) {
   int64_t ranks = space.ranks;
   if (ranks == 1)
     return;
@@ -298,13 +312,14 @@ void Search::addObvious() {
                  llvm::function_ref<bool(const PlanPoint &)> has) {
     SmallVector<size_t> found;
     for (auto [index, plan] : llvm::enumerate(plans))
-      if (has(plan.point))
+      if (has(plan.point) && plan.point.recompute == best.recompute &&
+          (plan.point.schedule == "1f1b" || !space.choosesSchedule))
         found.push_back(index);
     if (found.empty())
       return;
-    std::optional<size_t> best = findBest(found, most);
+    std::optional<size_t> fastest = findBest(found, /*least=*/1, most);
     result.obvious.push_back(
-        {title.str(), plans[best.value_or(found.front())]});
+        {title.str(), plans[fastest.value_or(found.front())]});
   };
   add("data parallel", [&](const PlanPoint &point) {
     return point.dp == ranks && point.zero == 0;
@@ -396,16 +411,37 @@ FailureOr<PlanSearchResult> Search::run() {
   if (failed(enumerate()))
     return failure();
   auto all = llvm::to_vector(llvm::seq<size_t>(0, plans.size()));
-  if (!findBest(all, std::numeric_limits<int64_t>::max())) {
-    sayWhatFits();
-  } else {
-    addObvious();
+  std::optional<size_t> best =
+      findBest(all, kPlansShown, std::numeric_limits<int64_t>::max());
+  if (best) {
+    addObvious(plans[*best].point);
     addBest();
+  } else {
+    sayWhatFits();
   }
   return std::move(result);
 }
 
 } // namespace
+
+/// Returns whether the model says what tp cuts.
+static bool isAnnotated(ModuleOp module) {
+  auto cuts = [](ShardingAttr sharding) {
+    return sharding && llvm::any_of(sharding.getCuts(), [](const DimCut &cut) {
+             return cut.axis.getValue() == "tp";
+           });
+  };
+  WalkResult ofParams = module.walk([&](ParamOp param) {
+    return WalkResult(failure(cuts(param.getShardAttr())));
+  });
+  WalkResult ofInputs = module.walk([&](func::FuncOp function) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (cuts(function.getArgAttrOfType<ShardingAttr>(i, kShardAttr)))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return ofParams.wasInterrupted() || ofInputs.wasInterrupted();
+}
 
 /// Returns whether a step of the model depends on the number of microbatches.
 static bool computesByMicrobatch(ModuleOp module) {
@@ -418,6 +454,8 @@ static bool computesByMicrobatch(ModuleOp module) {
 FailureOr<PlanSearchResult> pp::searchPlans(Compilation &compilation,
                                             const PlanSpace &space) {
   PlanSpace same = space;
+  if (space.base.shard.empty() && !isAnnotated(compilation.getModule()))
+    same.shard = "auto";
   if (computesByMicrobatch(compilation.getModule()))
     same.choosesMicrobatches = false;
   return Search(compilation, same).run();

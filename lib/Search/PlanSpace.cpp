@@ -28,6 +28,8 @@ std::vector<std::pair<std::string, std::string>> PlanPoint::getFlags() const {
   std::vector<std::pair<std::string, std::string>> flags = {
       {"--mesh", sizes.empty() ? "dp=1" : sizes},
       {"--microbatches", std::to_string(microbatches)}};
+  if (!shard.empty())
+    flags.emplace_back("--shard", shard);
   if (zero > 0)
     flags.emplace_back("--zero", std::to_string(zero));
   if (pp > 1)
@@ -58,6 +60,8 @@ PlanOptions PlanSpace::getPlan(const PlanPoint &point) const {
   plan.microbatches = point.microbatches;
   plan.zero = point.zero;
   plan.recompute = point.recompute;
+  if (!point.shard.empty())
+    plan.shard = point.shard;
   plan.choosesRecompute = false;
   plan.chunks.reset();
   if (point.schedule == "interleaved")
@@ -109,6 +113,7 @@ public:
           PlanPoint point;
           point.pp = pp;
           point.tp = tp;
+          point.shard = tp > 1 ? space.shard : "";
           point.fsdp = fsdp;
           point.dp = dp;
           chooseZero(point);

@@ -122,6 +122,7 @@ Profile pp::makeProfile(Compilation &compilation, const PlanSpace &space,
   point.recompute = key.recompute;
   point.schedule = key.schedule;
   point.chunks = key.chunks;
+  point.shard = key.shard;
   PlanOptions plan = space.getPlan(point);
   plan.deviceMemory.reset();
   plan.batch = key.rows;

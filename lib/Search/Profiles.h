@@ -20,13 +20,14 @@ struct ProfileKey {
   Recompute recompute = Recompute::cheap;
   std::string schedule = "1f1b"; ///< which decides the stages
   int64_t chunks = 1;
+  std::string shard;
   /// Without blocks of rows, of which a whole batch may have too many.
   bool isWhole = false;
 
   friend bool operator<(const ProfileKey &a, const ProfileKey &b) {
     auto tie = [](const ProfileKey &key) {
       return std::tie(key.pp, key.tp, key.rows, key.recompute, key.schedule,
-                      key.chunks, key.isWhole);
+                      key.chunks, key.shard, key.isWhole);
     };
     return tie(a) < tie(b);
   }

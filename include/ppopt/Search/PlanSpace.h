@@ -20,6 +20,7 @@ struct PlanPoint {
   Recompute recompute = Recompute::cheap;
   std::string schedule = "1f1b";
   int64_t chunks = 1; ///< stages per place
+  std::string shard;  ///< --shard, in place of the base's; empty: the base's
   /// With stage 3, tasks gather what they read: once per microbatch.
   bool gathersInTasks = false;
 
@@ -44,6 +45,8 @@ struct PlanSpace {
   int64_t ranks = 1;
   /// Axes whose sizes are given, of those that a point has.
   std::vector<::ppopt::geometry::Axis> kept;
+  /// --shard of points with tp; empty: the base's.
+  std::string shard;
   bool choosesMicrobatches = true, choosesZero = true, choosesRecompute = true,
        choosesSchedule = true;
 
