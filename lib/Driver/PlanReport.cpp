@@ -25,8 +25,10 @@ using namespace mlir;
 using namespace mlir::pp;
 using ppopt::schedule::Boundary;
 using ppopt::schedule::MemoryStep;
+using ppopt::schedule::SlowPlace;
 using ppopt::schedule::StageNote;
 using ppopt::schedule::TimedCell;
+using ppopt::schedule::Timeline;
 
 //===----------------------------------------------------------------------===//
 // Stages
@@ -235,14 +237,21 @@ static void sumCollectives(const PlanReport &report, int number,
 }
 
 /// Simulates the step of the module's schedules of ranks.
+static Timeline simulateStep(ModuleOp module, PlanOp plan,
+                             const PlanReport &report, const SlowPlace &slow) {
+  Timeline timeline = ppopt::schedule::simulate(
+      report.table, ppopt::schedule::slowDown(report.graph, slow),
+      getEdgeLinks(module, report.graph));
+  addEndOfStep(module, plan, slow, timeline);
+  return timeline;
+}
+
 static void predictStep(ModuleOp module, PlanOp plan, const StepIndex &index,
                         PlanReport &report) {
   // One process in program order has no timeline of places.
   if (plan.getLaunch() == Launch::local)
     return;
-  report.timeline = ppopt::schedule::simulate(
-      report.table, report.graph, getEdgeLinks(module, report.graph));
-  addEndOfStep(module, plan, report.timeline);
+  report.timeline = simulateStep(module, plan, report, {});
   for (auto schedule : module.getOps<ScheduleOp>()) {
     if (!schedule.isTraining())
       continue;
@@ -384,4 +393,18 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
       place.kernels = describeKernels(module, contents, device);
   }
   return success();
+}
+
+FailureOr<SlowRank>
+pp::predictSlowRank(ModuleOp module, const PlanReport &report, double factor) {
+  FailureOr<PlanOp> plan = findPlan(module);
+  if (failed(plan))
+    return failure();
+  SlowRank worst;
+  for (int place = 0; place < report.graph.places; ++place) {
+    double step = simulateStep(module, *plan, report, {place, factor}).end;
+    if (step > worst.step)
+      worst = {place, step};
+  }
+  return worst;
 }

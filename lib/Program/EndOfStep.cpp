@@ -18,6 +18,7 @@
 using namespace mlir;
 using namespace mlir::pp;
 namespace geometry = ppopt::geometry;
+using ppopt::schedule::SlowPlace;
 using ppopt::schedule::TimedCell;
 using ppopt::schedule::Timeline;
 using Kind = ppopt::schedule::Work;
@@ -47,9 +48,10 @@ struct Walk {
 
 class EndOfStep {
 public:
-  EndOfStep(ModuleOp module, PlanOp plan, Timeline &timeline)
+  EndOfStep(ModuleOp module, PlanOp plan, const SlowPlace &slow,
+            Timeline &timeline)
       : mesh(plan.getGeometry()), links(module), times(module), buffers(module),
-        timeline(timeline) {
+        slow(slow), timeline(timeline) {
     for (auto task : module.getOps<TaskOp>())
       tasks[task.getSymName()] = task;
     for (auto schedule : module.getOps<ScheduleOp>())
@@ -103,7 +105,9 @@ private:
       if (pp::getWork(task.getKind()))
         walk.now = row[walk.cell++].end;
       else if (walk.cell == cells)
-        add(row, walk, Kind::Update, walk.now + times.estimate(task).total);
+        add(row, walk, Kind::Update,
+            walk.now +
+                times.estimate(task).total * slow.getFactor(task.getPlace()));
     }
     return true;
   }
@@ -184,6 +188,7 @@ private:
   Links links;
   TaskTimes times;
   BufferIndex buffers;
+  const SlowPlace &slow;
   Timeline &timeline;
   llvm::StringMap<TaskOp> tasks;
   std::vector<Walk> walks;
@@ -196,6 +201,7 @@ private:
 
 } // namespace
 
-void pp::addEndOfStep(ModuleOp module, PlanOp plan, Timeline &timeline) {
-  EndOfStep(module, plan, timeline).run();
+void pp::addEndOfStep(ModuleOp module, PlanOp plan, const SlowPlace &slow,
+                      Timeline &timeline) {
+  EndOfStep(module, plan, slow, timeline).run();
 }

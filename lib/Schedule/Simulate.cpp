@@ -3,6 +3,7 @@
 #include "ppopt/Schedule/EdgeLinks.h"
 
 #include "Dependencies.h"
+#include "Waits.h"
 
 #include <algorithm>
 
@@ -25,7 +26,7 @@ static double getTime(const Stage &stage, Work work) {
   return 0;
 }
 
-static double getWaited(const Stage &stage, Work work) {
+double ppopt::schedule::getWaited(const Stage &stage, Work work) {
   double waited = 0;
   for (const StageCollective &collective : getCollectives(stage, work))
     waited += collective.getExposed();

@@ -15,6 +15,7 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/StringSaver.h"
 
 using namespace llvm;
@@ -136,6 +137,21 @@ void CommandLine::count(StringRef name, std::optional<int64_t> &into,
 void CommandLine::count(StringRef name, int64_t &into, StringRef help) {
   value(name, "N", withDefault(help, into ? std::to_string(into) : ""),
         [&into](StringRef value) { return readCount(value, into); });
+}
+
+void CommandLine::number(StringRef name, StringRef kind,
+                         std::optional<double> &into, double above,
+                         StringRef help) {
+  value(name, kind, help, [&into, above](StringRef value) -> std::string {
+    constexpr double most = 1e8;
+    double &number = into.emplace();
+    if (!value.getAsDouble(number) && number > above && number <= most)
+      return "";
+    return formatv("must be a number greater than {0:f0} and at most {1:f0}, "
+                   "not '{2}'",
+                   above, most, value)
+        .str();
+  });
 }
 
 std::string ppopt::checkWord(StringRef value, const Words &words) {

@@ -91,6 +91,9 @@ public:
   void count(llvm::StringRef name, std::optional<int64_t> &into,
              llvm::StringRef help);
   void count(llvm::StringRef name, int64_t &into, llvm::StringRef help);
+  /// A number greater than `above`, at most 10^8.
+  void number(llvm::StringRef name, llvm::StringRef kind,
+              std::optional<double> &into, double above, llvm::StringRef help);
   void choice(llvm::StringRef name, llvm::StringRef kind, Words words,
               llvm::StringRef fallback, llvm::StringRef help,
               std::function<void(llvm::StringRef word)> set);

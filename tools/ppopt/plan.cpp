@@ -2,6 +2,7 @@
 
 #include "commands.h"
 #include "driver.h"
+#include "goodput.h"
 #include "plan_flags.h"
 #include "plan_text.h"
 #include "search_text.h"
@@ -67,6 +68,7 @@ static int printProgram(mlir::ModuleOp module) {
 static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
   OutputFlags flags;
   declare(line, flags);
+  GoodputFlags goodput(line);
   PlanFlags planned(line);
   if (std::optional<int> status = line.parse())
     return *status;
@@ -85,6 +87,8 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
                        "--" + flag +
                            " shows the schedules of ranks, and --launch "
                            "local has none; leave one of them out");
+  if (std::string wrong = goodput.check(planned.plan); !wrong.empty())
+    return failUsage(planCommand, wrong);
   mlir::pp::CompilationSetup strict = setup;
   strict.isStrict = planned.isStrict;
   mlir::pp::Compilation compilation(planned.plan, strict);
@@ -112,9 +116,14 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
     return 1;
   if (flags.json)
     return printProgram(compilation.getModule());
+  FailureOr<std::string> losses =
+      goodput.describe(compilation.getPlan(), compilation.getModule(), *report);
+  if (failed(losses))
+    return 1;
   if (planned.space)
     printSearch(*planned.space, found, outs());
   printReport(compilation.getPlan(), *report, outs());
+  outs() << *losses;
   return 0;
 }
 

@@ -130,6 +130,17 @@ LogicalResult predictLaunches(ModuleOp module, PlanReport &report);
 /// Does so, and adds the memory and the counts.
 LogicalResult addMemory(ModuleOp module, PlanReport &report);
 
+/// A rank that works slowly, on the place where that costs most.
+struct SlowRank {
+  int place = 0;
+  double step = 0; ///< of its trainer, predicted, in nanoseconds
+};
+
+/// Predicts the step with a rank whose work takes `factor` times as long, for a
+/// module whose step is predicted.
+FailureOr<SlowRank> predictSlowRank(ModuleOp module, const PlanReport &report,
+                                    double factor);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_DRIVER_PLANREPORT_H
