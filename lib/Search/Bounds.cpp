@@ -48,8 +48,8 @@ static CollectiveTimes boundCollectives(const PlanPoint &point,
                       std::vector<std::string> axes) {
     return links.estimateTime(kind, bytes, {std::move(axes), {}}, /*place=*/0);
   };
-  if (point.zero == 0) {
-    times.sums = estimate(Collective::AllReduce, gradients, {"dp", "fsdp"});
+  if (point.zero == 0 && point.fsdp == 1) {
+    times.sums = estimate(Collective::AllReduce, gradients, {"dp"});
     return times;
   }
   auto microbatches = static_cast<double>(point.microbatches);
@@ -60,6 +60,10 @@ static CollectiveTimes boundCollectives(const PlanPoint &point,
   if (point.getShards() < point.getBatchParts())
     times.sums +=
         estimate(Collective::AllReduce, gradients / point.getShards(), {"dp"});
+  if (point.zero == 0) { // level by level
+    times.sums += estimate(Collective::AllGather, gradients, {sharded});
+    return times;
+  }
   times.gathers = estimate(Collective::AllGather, parameters, {sharded}) *
                   (point.gathersInTasks ? microbatches : 1);
   return times;

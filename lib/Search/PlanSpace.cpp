@@ -132,10 +132,11 @@ private:
         next(size, ranks / size);
   }
 
-  /// dp without stage, fsdp with one: dp=8 --zero 1 is fsdp=8 --zero 1.
+  /// Of one axis, dp without stage and fsdp with one: dp=8 --zero 1 is fsdp=8
+  /// --zero 1. Of two, gradients are summed level by level without a stage too.
   bool isCanonical(const PlanPoint &point) const {
     if (point.zero == 0)
-      return point.fsdp == 1 || space.getKept("fsdp");
+      return point.fsdp == 1 || point.dp > 1 || space.getKept("fsdp");
     return point.getBatchParts() > 1 && (point.fsdp > 1 || space.getKept("dp"));
   }
 

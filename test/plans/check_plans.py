@@ -158,12 +158,12 @@ def main():
         for name in MODELS:
             harness.case(f"{name}, 2 ranks", lambda name=name: case(name, 4).check_best(2, CPU, ["none", "cheap", "layer"]))
         for name, machine in [("gpt", CPU), ("skips", GPU), ("towers", CPU)]:
-            harness.case(f"{name}, 4 ranks", lambda name=name, machine=machine: case(name, 8).check_best(4, machine, ["cheap"]))
-        harness.case("what is given", lambda: case("gpt", 8).check_given())
+            harness.case(f"{name}, 4 ranks", lambda name=name, machine=machine: case(name, 4).check_best(4, machine, ["cheap"]))
+        harness.case("what is given", lambda: case("gpt", 4).check_given())
         harness.case("memory", lambda: case("skips", 8).check_memory())
-        harness.case("file", lambda: case("gpt", 8).check_file(directory))
-        harness.case("again", lambda: case("gpt", 8).check_again())
-        harness.case("trains", lambda: case("gpt", 8).check_trains(directory))
+        harness.case("file", lambda: case("gpt", 4).check_file(directory))
+        harness.case("again", lambda: case("gpt", 4).check_again())
+        harness.case("trains", lambda: case("gpt", 4).check_trains(directory))
     return harness.finish()
 
 
