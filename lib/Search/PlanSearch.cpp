@@ -192,8 +192,8 @@ void Search::makeProfiles(ArrayRef<ProfileKey> keys) {
   std::vector<Workers::Job> jobs;
   for (const ProfileKey &key : keys)
     if (auto [found, isNew] = profiles.try_emplace(key); isNew)
-      jobs.push_back([&, profile = &found->second](Compilation &compilation) {
-        *profile = makeProfile(compilation, space, key);
+      jobs.push_back([&, profile = &found->second](ModelCopies &copies) {
+        *profile = makeProfile(copies, space, key);
       });
   workers.run(jobs);
 }
@@ -223,9 +223,9 @@ void Search::compileAll(ArrayRef<Plan *> chosen) {
   std::vector<Workers::Job> jobs;
   std::vector<std::string> refused(chosen.size());
   for (auto [plan, why] : llvm::zip(chosen, refused))
-    jobs.push_back([this, plan = plan, &why = why](Compilation &compilation) {
+    jobs.push_back([this, plan = plan, &why = why](ModelCopies &copies) {
       if (auto compiled =
-              compilePlan(compilation, space.getPlan(plan->point), why))
+              compilePlan(*copies.whole, space.getPlan(plan->point), why))
         plan->figures = summarize(compiled->report);
     });
   workers.run(jobs);
@@ -364,9 +364,9 @@ std::optional<FoundPlan> Search::findSmallest(const PlanSpace &of) {
       continue;
     std::string refused;
     std::optional<PlanFigures> figures;
-    workers.run(Workers::Job([&, &point = point](Compilation &compilation) {
+    workers.run(Workers::Job([&, &point = point](ModelCopies &copies) {
       if (auto compiled =
-              compilePlan(compilation, unlimited.getPlan(point), refused))
+              compilePlan(*copies.whole, unlimited.getPlan(point), refused))
         figures = summarize(compiled->report);
     }));
     ++tried;

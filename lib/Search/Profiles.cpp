@@ -114,8 +114,8 @@ static double findLongestOp(ModuleOp module, const Device &device) {
   return longest;
 }
 
-Profile pp::makeProfile(Compilation &compilation, const PlanSpace &space,
-                        const ProfileKey &key) {
+static Profile compileProfile(Compilation &compilation, const PlanSpace &space,
+                              const ProfileKey &key) {
   PlanPoint point;
   point.pp = key.pp;
   point.tp = key.tp;
@@ -149,4 +149,57 @@ Profile pp::makeProfile(Compilation &compilation, const PlanSpace &space,
   if (succeeded(predictLaunches(*compiled->module, report)))
     profile.least = getTimes(report);
   return profile;
+}
+
+//===----------------------------------------------------------------------===//
+// Equal layers
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Continues the line through the figures for two and for three layers.
+class Extrapolation {
+public:
+  explicit Extrapolation(int64_t depth) : more(depth - 3) {}
+
+  template <typename T> void apply(const T &two, T &three) const {
+    three += static_cast<T>(more) * (three - two);
+  }
+  void apply(const StepTimes &two, StepTimes &three) const {
+    apply(two.forward, three.forward);
+    apply(two.backward, three.backward);
+    apply(two.update, three.update);
+  }
+  void apply(const PlaceProfile &two, PlaceProfile &three) const {
+    apply(two.parameters, three.parameters);
+    apply(two.gradients, three.gradients);
+    apply(two.optimizer, three.optimizer);
+    apply(two.saved, three.saved);
+    apply(two.update, three.update);
+  }
+  void apply(const ppopt::schedule::Stage &two,
+             ppopt::schedule::Stage &three) const {
+    apply(two.forwardTime, three.forwardTime);
+    apply(two.inputTime, three.inputTime);
+    apply(two.weightTime, three.weightTime);
+  }
+
+private:
+  const int64_t more;
+};
+} // namespace
+
+Profile pp::makeProfile(ModelCopies &copies, const PlanSpace &space,
+                        const ProfileKey &key) {
+  if (key.pp > 1 || !copies.two)
+    return compileProfile(*copies.whole, space, key);
+  Profile two = compileProfile(*copies.two, space, key);
+  Profile three = compileProfile(*copies.three, space, key);
+  if (!two.refused.empty() || !three.refused.empty())
+    return two.refused.empty() ? three : two;
+  Extrapolation extrapolation(copies.depth);
+  extrapolation.apply(two.times, three.times);
+  extrapolation.apply(two.least, three.least);
+  extrapolation.apply(two.places.front(), three.places.front());
+  extrapolation.apply(two.graph.stages.front(), three.graph.stages.front());
+  return three;
 }

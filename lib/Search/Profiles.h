@@ -3,7 +3,8 @@
 #ifndef PPOPT_LIB_SEARCH_PROFILES_H
 #define PPOPT_LIB_SEARCH_PROFILES_H
 
-#include "ppopt/Driver/Compilation.h"
+#include "Workers.h"
+
 #include "ppopt/Schedule/EdgeLinks.h"
 #include "ppopt/Search/PlanSpace.h"
 
@@ -67,8 +68,10 @@ struct Profile {
 };
 
 /// Compiles the model under the plan of the space with what the key says, for
-/// one microbatch on ranks that do not split the batch.
-Profile makeProfile(Compilation &compilation, const PlanSpace &space,
+/// one microbatch on ranks that do not split the batch. For one place, a model
+/// of equal layers is compiled with two and three of them: each further one
+/// adds as much as the third.
+Profile makeProfile(ModelCopies &copies, const PlanSpace &space,
                     const ProfileKey &key);
 
 } // namespace mlir::pp

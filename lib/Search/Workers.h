@@ -13,23 +13,32 @@
 
 namespace mlir::pp {
 
+/// A parsed model, in contexts of their own: as it is, and with fewer layers.
+struct ModelCopies {
+  std::unique_ptr<Compilation> whole;
+  /// If the model's only pp.repeat repeats the same `depth` times, the model
+  /// with two and with three of them; otherwise null.
+  std::unique_ptr<Compilation> two, three;
+  int64_t depth = 0;
+};
+
 class Workers {
 public:
   /// How many jobs are worth waiting for together. It does not follow from the
   /// machine, so that a search finds the same everywhere.
   static constexpr size_t kCount = 4;
 
-  using Job = std::function<void(Compilation &)>;
+  using Job = std::function<void(ModelCopies &)>;
 
   /// Copies a compilation whose model has been parsed.
   explicit Workers(Compilation &compilation);
   ~Workers();
 
-  /// Runs up to kCount jobs, each on a copy of its own, and waits for all.
+  /// Runs up to kCount jobs, each on copies of its own, and waits for all.
   void run(llvm::ArrayRef<Job> jobs);
 
 private:
-  std::vector<std::unique_ptr<Compilation>> copies;
+  std::vector<ModelCopies> copies;
 };
 
 } // namespace mlir::pp

@@ -36,7 +36,8 @@ NOT_COMPUTED = {
                "_prelu_kernel.default", "_weight_norm.default", "_weight_norm_interface.default", "batch_norm.default", "bilinear.default", "conv1d.default",
                "conv2d.default", "conv2d.padding", "conv3d.default", "convolution.default", "embedding_bag.default", "embedding_bag.padding_idx",
                "group_norm.default", "gru.input", "gru_cell.default", "instance_norm.default", "layer_norm.default", "lstm.input", "lstm_cell.default",
-               "native_group_norm.default", "native_layer_norm.default", "prelu.default", "rms_norm.default", "rnn_relu.input", "rnn_relu_cell.default",
+               "native_batch_norm.default", "native_group_norm.default", "native_layer_norm.default", "prelu.default",
+               "rms_norm.default", "rnn_relu.input", "rnn_relu_cell.default",
                "rnn_tanh.input", "rnn_tanh_cell.default", "scaled_dot_product_attention.default"],
 }
 
