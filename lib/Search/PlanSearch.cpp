@@ -417,6 +417,7 @@ FailureOr<PlanSearchResult> Search::run() {
     addObvious(plans[*best].point);
     addBest();
   } else {
+    result.why = plans.empty() ? "" : plans.front().refused;
     sayWhatFits();
   }
   return std::move(result);

@@ -161,8 +161,8 @@ def main():
             harness.case(f"{name}, 4 ranks", lambda name=name, machine=machine: case(name, 4).check_best(4, machine, ["cheap"]))
         harness.case("what is given", lambda: case("gpt", 4).check_given())
         harness.case("memory", lambda: case("skips", 8).check_memory())
-        harness.case("file", lambda: case("gpt", 4).check_file(directory))
-        harness.case("again", lambda: case("gpt", 4).check_again())
+        harness.case("file", lambda: case("skips", 4).check_file(directory))
+        harness.case("again", lambda: case("skips", 4).check_again())
         harness.case("trains", lambda: case("gpt", 4).check_trains(directory))
     return harness.finish()
 

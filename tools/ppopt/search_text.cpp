@@ -107,7 +107,7 @@ static LogicalResult refuse(const PlanSpace &space,
   out << "none of " << spellCount(found.points) << " plans for "
       << spellCount(space.ranks) << " ranks ";
   if (!found.smallest) {
-    out << "compiles\n";
+    out << "compiles; the first: " << found.why << "\n";
     return failure();
   }
   out << "fits in --device-memory " << spellByteAmount(*space.base.deviceMemory)

@@ -66,6 +66,7 @@ struct PlanSearchResult {
   /// If none fits: the one that needs least, and the least number of ranks at
   /// which one fits, or 0.
   std::optional<FoundPlan> smallest;
+  std::string why; ///< the first plan is refused, if all are
   int64_t ranksNeeded = 0;
 };
 
