@@ -128,8 +128,8 @@ static std::string checkSizes(const PlanOptions &plan) {
             Twine(kMostRanks))
         .str();
   if (plan.microbatches > PlanOptions::kMostMicrobatches)
-    return ("--microbatches: at most " + Twine(PlanOptions::kMostMicrobatches) + ", not " +
-            Twine(plan.microbatches))
+    return ("--microbatches: at most " + Twine(PlanOptions::kMostMicrobatches) +
+            ", not " + Twine(plan.microbatches))
         .str();
   if (plan.batch && *plan.batch > kMostRows)
     return ("--batch: at most " + Twine(kMostRows) + " rows, not " +
