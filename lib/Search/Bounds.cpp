@@ -97,7 +97,7 @@ PlanBound pp::boundByWork(const PlanPoint &point, const Profile &profile,
   auto microbatches = static_cast<double>(point.microbatches);
   double shards = point.zero > 0 ? double(point.getShards()) : 1;
   bool isSame = rows == profile.rows && cuts == 1;
-  const StepTimes &times = isSame ? profile.times : profile.least;
+  StepTimes times = isSame ? profile.getTimes() : profile.least;
   double forward = share * times.forward, backward = share * times.backward;
   double passed =
       (forward + (splitsBackward(point) ? 0 : backward)) / double(point.chunks);

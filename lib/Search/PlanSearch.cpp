@@ -54,6 +54,12 @@ struct Entry {
   }
 };
 
+/// What a search among points has found.
+struct Found {
+  size_t point;
+  double gap; ///< as in PlanSearchResult
+};
+
 class Search {
 public:
   Search(Compilation &compilation, const PlanSpace &space)
@@ -63,8 +69,8 @@ public:
 
 private:
   LogicalResult enumerate();
-  std::optional<size_t> findBest(ArrayRef<size_t> among, int64_t least,
-                                 int64_t most);
+  std::optional<Found> findBest(ArrayRef<size_t> among, int64_t least,
+                                int64_t most);
   void addObvious(const PlanPoint &best);
   void addBest();
   std::optional<FoundPlan> findSmallest(const PlanSpace &of);
@@ -89,8 +95,6 @@ private:
   const PlanSpace &space;
   Workers workers;
   std::map<ProfileKey, Profile> profiles;
-  /// Why the model can't be cut by sizes of tp, whatever else a plan says.
-  std::map<int64_t, std::string> refusedCuts;
   std::vector<Plan> plans;
   PlanSearchResult result;
 };
@@ -127,13 +131,9 @@ LogicalResult Search::enumerate() {
   FailureOr<func::FuncOp> entry = findEntry(compilation.getModule());
   if (failed(entry))
     return failure();
-  auto input = entry->getNumArguments() > 0
-                   ? dyn_cast<RankedTensorType>(entry->getArgumentTypes()[0])
-                   : RankedTensorType();
-  if (!input || input.getRank() == 0) {
-    (void)compilation.run(Phase::Placed); // which says what is wrong
+  RankedTensorType input = findBatchInput(*entry);
+  if (!input)
     return failure();
-  }
   result.rows = space.base.batch.value_or(input.getDimSize(0));
   space.forEach(result.rows, [&](const PlanPoint &point) {
     plans.emplace_back().point = point;
@@ -154,18 +154,21 @@ void Search::refuse(Plan &plan, std::string why) {
 /// Returns which profile a bound follows from, if it compiles.
 ProfileKey Search::getWantedKey(const PlanPoint &point, Known known) const {
   ProfileKey key;
-  key.recompute = point.recompute;
-  if (known >= Known::Cut)
-    key.tp = point.tp, key.shard = point.shard;
-  key.rows = known < Known::Rows ? result.rows : getRows(point);
   key.isWhole = known < Known::Rows;
+  key.rows = key.isWhole ? result.rows : getRows(point);
+  PlanPoint &of = key.point;
+  of.recompute = point.recompute;
+  if (known >= Known::Cut) {
+    of.tp = point.tp;
+    of.shard = point.shard;
+  }
   if (known == Known::Stages) {
-    key.pp = point.pp;
+    of.pp = point.pp;
     // Both have the same stages.
-    key.schedule = point.schedule == "dualpipe-v" ? "zb-v" : point.schedule;
-    key.chunks = point.chunks;
+    of.schedule = point.schedule == "dualpipe-v" ? "zb-v" : point.schedule;
+    of.chunks = point.chunks;
   } else if (splitsBackward(point)) {
-    key.schedule = "zb-h1";
+    of.schedule = "zb-h1";
   }
   return key;
 }
@@ -174,11 +177,8 @@ ProfileKey Search::getWantedKey(const PlanPoint &point, Known known) const {
 /// bounded by that of the batch, or of one row if that does not compile.
 ProfileKey Search::getKey(const PlanPoint &point, Known known) {
   ProfileKey key = getWantedKey(point, known);
-  if (!key.isWhole || getProfile(key).refused.empty())
-    return key;
-  key.rows = 1;
-  if (!getProfile(key).refused.empty())
-    refusedCuts[key.tp] = profiles[key].refused;
+  if (key.isWhole && !getProfile(key).refused.empty())
+    key.rows = 1;
   return key;
 }
 
@@ -202,9 +202,6 @@ void Search::makeProfiles(ArrayRef<ProfileKey> keys) {
 void Search::tighten(Plan &plan, Known known) {
   const PlanPoint &point = plan.point;
   plan.known = known;
-  if (auto refused = refusedCuts.find(point.tp);
-      known >= Known::Cut && refused != refusedCuts.end())
-    return refuse(plan, refused->second);
   const Profile &profile = getProfile(getKey(point, known));
   if (!profile.refused.empty())
     return refuse(plan, profile.refused);
@@ -246,8 +243,8 @@ void Search::compileAll(ArrayRef<Plan *> chosen) {
 /// Returns the fastest of the given points, or one that is hardly slower;
 /// nothing if all are refused. Compiles at least and at most so many points, if
 /// there are as many.
-std::optional<size_t> Search::findBest(ArrayRef<size_t> among, int64_t least,
-                                       int64_t most) {
+std::optional<Found> Search::findBest(ArrayRef<size_t> among, int64_t least,
+                                      int64_t most) {
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   std::optional<size_t> fastest;
   int64_t figures = 0, before = result.compiled;
@@ -282,8 +279,7 @@ std::optional<size_t> Search::findBest(ArrayRef<size_t> among, int64_t least,
       if (next == Known::Step)
         chosen.push_back(&plan);
       else if (ProfileKey key = getWantedKey(plan.point, next);
-               !refusedCuts.count(key.tp) && !profiles.count(key) &&
-               !llvm::is_contained(keys, key))
+               !profiles.count(key) && !llvm::is_contained(keys, key))
         keys.push_back(key);
     }
     makeProfiles(keys);
@@ -295,9 +291,13 @@ std::optional<size_t> Search::findBest(ArrayRef<size_t> among, int64_t least,
       put(index);
     }
   }
-  if (fastest && !queue.empty())
-    result.gap = std::max(0.0, plans[*fastest].bound / queue.top().bound - 1);
-  return fastest;
+  if (!fastest)
+    return std::nullopt;
+  return Found{
+      *fastest,
+      queue.empty()
+          ? 0
+          : std::max(0.0, plans[*fastest].bound / queue.top().bound - 1)};
 }
 
 /// Adds what people would try beside the plan that was found: with its
@@ -306,7 +306,6 @@ void Search::addObvious(const PlanPoint &best) {
   int64_t ranks = space.ranks;
   if (ranks == 1)
     return;
-  double gap = result.gap;    // of all plans
   constexpr int64_t most = 4; // are compiled of each kind
   auto add = [&](StringRef title,
                  llvm::function_ref<bool(const PlanPoint &)> has) {
@@ -317,9 +316,9 @@ void Search::addObvious(const PlanPoint &best) {
         found.push_back(index);
     if (found.empty())
       return;
-    std::optional<size_t> fastest = findBest(found, /*least=*/1, most);
+    std::optional<Found> fastest = findBest(found, /*least=*/1, most);
     result.obvious.push_back(
-        {title.str(), plans[fastest.value_or(found.front())]});
+        {title.str(), plans[fastest ? fastest->point : found.front()]});
   };
   add("data parallel", [&](const PlanPoint &point) {
     return point.dp == ranks && point.zero == 0;
@@ -330,7 +329,6 @@ void Search::addObvious(const PlanPoint &best) {
   add("tensor parallel",
       [&](const PlanPoint &point) { return point.tp == ranks; });
   add("pipeline", [&](const PlanPoint &point) { return point.pp == ranks; });
-  result.gap = gap;
 }
 
 /// Returns the plan of a space that needs least memory, without a limit;
@@ -355,12 +353,12 @@ std::optional<FoundPlan> Search::findSmallest(const PlanSpace &of) {
   constexpr int most = 100; // are compiled
   int tried = 0;
   for (auto &[bound, number, point] : points) {
-    if ((smallest && bound >= smallest->needs) || tried == most)
+    if ((smallest && bound >= smallest->figures->memory) || tried == most)
       break;
     const Profile &profile = getProfile(getKey(point, Known::Stages));
     if (!profile.refused.empty() ||
         (smallest && boundByStages(point, profile, getLinks(point)).memory >=
-                         smallest->needs))
+                         smallest->figures->memory))
       continue;
     std::string refused;
     std::optional<PlanFigures> figures;
@@ -370,8 +368,8 @@ std::optional<FoundPlan> Search::findSmallest(const PlanSpace &of) {
         figures = summarize(compiled->report);
     }));
     ++tried;
-    if (figures && (!smallest || figures->memory < smallest->needs))
-      smallest = {point, figures->step, figures, "", figures->memory};
+    if (figures && (!smallest || figures->memory < smallest->figures->memory))
+      smallest = {point, figures->step, figures, ""};
   }
   return smallest;
 }
@@ -389,7 +387,7 @@ void Search::sayWhatFits() {
     std::optional<FoundPlan> found = findSmallest(wider);
     if (!found) // its batch does not divide, say
       return;
-    if (found->needs <= *space.base.deviceMemory)
+    if (found->figures->memory <= *space.base.deviceMemory)
       result.ranksNeeded = wider.ranks;
   }
 }
@@ -411,10 +409,11 @@ FailureOr<PlanSearchResult> Search::run() {
   if (failed(enumerate()))
     return failure();
   auto all = llvm::to_vector(llvm::seq<size_t>(0, plans.size()));
-  std::optional<size_t> best =
+  std::optional<Found> best =
       findBest(all, kPlansShown, std::numeric_limits<int64_t>::max());
   if (best) {
-    addObvious(plans[*best].point);
+    result.gap = best->gap;
+    addObvious(plans[best->point].point);
     addBest();
   } else {
     result.why = plans.empty() ? "" : plans.front().refused;

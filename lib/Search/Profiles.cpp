@@ -57,18 +57,6 @@ static double getUpdate(const std::vector<ppopt::schedule::TimedCell> &row) {
   return time;
 }
 
-static StepTimes getTimes(const PlanReport &report) {
-  StepTimes times;
-  for (const ppopt::schedule::Stage &stage : report.graph.stages) {
-    times.forward += stage.forwardTime;
-    if (stage.hasBackward)
-      times.backward += stage.inputTime + stage.weightTime;
-  }
-  for (const auto &row : report.timeline.rows)
-    times.update += getUpdate(row);
-  return times;
-}
-
 static std::vector<PlaceProfile> describePlaces(const PlanReport &report) {
   std::vector<PlaceProfile> places;
   for (auto [number, place] : llvm::enumerate(report.places)) {
@@ -84,6 +72,21 @@ static std::vector<PlaceProfile> describePlaces(const PlanReport &report) {
   }
   return places;
 }
+
+static StepTimes sumTimes(const ppopt::schedule::StageGraph &graph,
+                          ArrayRef<PlaceProfile> places) {
+  StepTimes times;
+  for (const ppopt::schedule::Stage &stage : graph.stages) {
+    times.forward += stage.forwardTime;
+    if (stage.hasBackward)
+      times.backward += stage.inputTime + stage.weightTime;
+  }
+  for (const PlaceProfile &place : places)
+    times.update += place.update;
+  return times;
+}
+
+StepTimes Profile::getTimes() const { return sumTimes(graph, places); }
 
 /// Returns the longest time on a device of an op with its gradient, of those
 /// that the loss of a module in phase placed needs.
@@ -116,14 +119,7 @@ static double findLongestOp(ModuleOp module, const Device &device) {
 
 static Profile compileProfile(Compilation &compilation, const PlanSpace &space,
                               const ProfileKey &key) {
-  PlanPoint point;
-  point.pp = key.pp;
-  point.tp = key.tp;
-  point.recompute = key.recompute;
-  point.schedule = key.schedule;
-  point.chunks = key.chunks;
-  point.shard = key.shard;
-  PlanOptions plan = space.getPlan(point);
+  PlanOptions plan = space.getPlan(key.point);
   plan.deviceMemory.reset();
   plan.batch = key.rows;
   if (key.isWhole)
@@ -134,7 +130,7 @@ static Profile compileProfile(Compilation &compilation, const PlanSpace &space,
         // Nothing is cut yet.
         profile.longestOp =
             findLongestOp(placed, makeIdeal(getDevice(placed))) /
-            static_cast<double>(key.tp);
+            static_cast<double>(key.point.tp);
       });
   if (!compiled)
     return profile;
@@ -143,11 +139,10 @@ static Profile compileProfile(Compilation &compilation, const PlanSpace &space,
   profile.places = describePlaces(report);
   profile.graph = report.graph;
   profile.links = getEdgeLinks(*compiled->module, report.graph);
-  profile.times = getTimes(report);
   setDevice(*compiled->module, makeIdeal(getDevice(*compiled->module)));
   setCluster(*compiled->module, makeIdeal(getCluster(*compiled->module)));
   if (succeeded(predictLaunches(*compiled->module, report)))
-    profile.least = getTimes(report);
+    profile.least = sumTimes(report.graph, describePlaces(report));
   return profile;
 }
 
@@ -190,14 +185,15 @@ private:
 
 Profile pp::makeProfile(ModelCopies &copies, const PlanSpace &space,
                         const ProfileKey &key) {
-  if (key.pp > 1 || !copies.two)
+  if (key.point.pp > 1 || !copies.two)
     return compileProfile(*copies.whole, space, key);
   Profile two = compileProfile(*copies.two, space, key);
+  if (!two.refused.empty())
+    return two;
   Profile three = compileProfile(*copies.three, space, key);
-  if (!two.refused.empty() || !three.refused.empty())
-    return two.refused.empty() ? three : two;
+  if (!three.refused.empty())
+    return three;
   Extrapolation extrapolation(copies.depth);
-  extrapolation.apply(two.times, three.times);
   extrapolation.apply(two.least, three.least);
   extrapolation.apply(two.places.front(), three.places.front());
   extrapolation.apply(two.graph.stages.front(), three.graph.stages.front());

@@ -14,21 +14,19 @@
 
 namespace mlir::pp {
 
-/// What a profile depends on.
+/// What a profile depends on: of a point the sizes of `pp` and `tp`, `shard`,
+/// `recompute`, and `schedule` and `chunks`, which decide the stages.
 struct ProfileKey {
-  int64_t pp = 1, tp = 1;
+  PlanPoint point;
   int64_t rows = 1; ///< of the microbatch
-  Recompute recompute = Recompute::cheap;
-  std::string schedule = "1f1b"; ///< which decides the stages
-  int64_t chunks = 1;
-  std::string shard;
   /// Without blocks of rows, of which a whole batch may have too many.
   bool isWhole = false;
 
   friend bool operator<(const ProfileKey &a, const ProfileKey &b) {
     auto tie = [](const ProfileKey &key) {
-      return std::tie(key.pp, key.tp, key.rows, key.recompute, key.schedule,
-                      key.chunks, key.shard, key.isWhole);
+      const PlanPoint &point = key.point;
+      return std::tie(point.pp, point.tp, point.shard, point.recompute,
+                      point.schedule, point.chunks, key.rows, key.isWhole);
     };
     return tie(a) < tie(b);
   }
@@ -52,12 +50,14 @@ struct StepTimes {
 };
 
 struct Profile {
+  /// On the device itself.
+  StepTimes getTimes() const;
+
   std::string refused; ///< why it can't be compiled, or empty
   int64_t rows = 0;    ///< of a microbatch
   std::vector<PlaceProfile> places;
   ::ppopt::schedule::StageGraph graph;
   ::ppopt::schedule::EdgeLinks links; ///< of the graph
-  StepTimes times;
 
   /// On a device on which no work of a kind is slower because there is less of
   /// it: what parts of the work take at least is their share of these.

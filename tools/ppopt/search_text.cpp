@@ -39,15 +39,20 @@ static std::string describeFigures(const PlanFigures &figures) {
       .str();
 }
 
+/// Prints two lines of the table, with a note before the flags.
+static void printPlan(const FoundPlan &plan, const Twine &note,
+                      raw_ostream &out) {
+  out << describeFigures(*plan.figures) << "  " << note << plan.point.spell()
+      << "\n"
+      << std::string(18, ' ') << describeParts(*plan.figures) << "\n";
+}
+
 static void printObvious(const PlanSearchResult &found, raw_ostream &out) {
   double best = found.best.front().bound;
   for (const auto &[title, plan] : found.obvious) {
     out << "  " << left_justify(title, 16);
     if (plan.figures)
-      out << describeFigures(*plan.figures)
-          << formatv("  x {0:f2}  ", plan.bound / best) << plan.point.spell()
-          << "\n"
-          << std::string(18, ' ') << describeParts(*plan.figures) << "\n";
+      printPlan(plan, formatv("x {0:f2}  ", plan.bound / best).str(), out);
     else
       out << "refused: " << plan.refused << "  " << plan.point.spell() << "\n";
   }
@@ -62,10 +67,10 @@ void ppopt::printSearch(const PlanSpace &space, const PlanSearchResult &found,
       << " refused; none is faster than the first by more than "
       << formatv("{0:f1} %", 100 * found.gap / (1 + found.gap)) << "\n\nfastest"
       << std::string(13, ' ') << "step      memory        sent\n";
-  for (auto [number, plan] : enumerate(found.best))
-    out << formatv("  {0,-4}", number + 1) << std::string(2, ' ')
-        << describeFigures(*plan.figures) << "  " << plan.point.spell() << "\n"
-        << std::string(18, ' ') << describeParts(*plan.figures) << "\n";
+  for (auto [number, plan] : enumerate(found.best)) {
+    out << formatv("  {0,-6}", number + 1);
+    printPlan(plan, "", out);
+  }
   if (!found.obvious.empty()) {
     out << "\nothers" << std::string(24, ' ')
         << "step      memory        sent\n";
@@ -112,7 +117,7 @@ static LogicalResult refuse(const PlanSpace &space,
   }
   out << "fits in --device-memory " << spellByteAmount(*space.base.deviceMemory)
       << "; " << found.smallest->point.spell() << " takes least, "
-      << spellByteAmount(found.smallest->needs) << " a rank";
+      << spellByteAmount(found.smallest->figures->memory) << " a rank";
   if (found.ranksNeeded > 0)
     out << "; one fits with --ranks " << found.ranksNeeded;
   out << "\n";

@@ -42,8 +42,6 @@ struct FoundPlan {
   double bound = 0;
   std::optional<PlanFigures> figures;
   std::string refused; ///< why it can't be compiled, or empty
-  /// Bytes per rank that it takes at least, if it is refused for these.
-  int64_t needs = 0;
 };
 
 /// A plan that people would try, and how it compares.

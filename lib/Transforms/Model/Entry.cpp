@@ -33,6 +33,17 @@ FailureOr<func::FuncOp> pp::findEntry(ModuleOp module) {
   return entry;
 }
 
+RankedTensorType pp::findBatchInput(func::FuncOp entry) {
+  auto input = entry.getNumArguments() == 0
+                   ? RankedTensorType()
+                   : dyn_cast<RankedTensorType>(entry.getArgumentTypes()[0]);
+  if (input && input.getRank() > 0)
+    return input;
+  entry.emitError("the model has no input with a first dimension, so there is "
+                  "no batch to split");
+  return {};
+}
+
 FailureOr<PlanOp> pp::findPlan(ModuleOp module) {
   auto plans = module.getOps<PlanOp>();
   if (!llvm::hasSingleElement(plans))

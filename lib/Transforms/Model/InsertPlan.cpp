@@ -49,14 +49,9 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
       module.emitError("has a pp.plan already");
       return signalPassFailure();
     }
-    auto input = entry->getNumArguments() == 0
-                     ? RankedTensorType()
-                     : dyn_cast<RankedTensorType>(entry->getArgumentTypes()[0]);
-    if (!input || input.getRank() == 0) {
-      entry->emitError("the model has no input with a first dimension, so "
-                       "there is no batch to split");
+    RankedTensorType input = findBatchInput(*entry);
+    if (!input)
       return signalPassFailure();
-    }
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
     FailureOr<PlanChoices> choices = parseChoices(entry->getLoc());
     if (failed(choices))

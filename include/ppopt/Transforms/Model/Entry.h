@@ -17,6 +17,10 @@ inline constexpr int64_t kMostOps = 100000;
 /// there is none or more than one.
 FailureOr<func::FuncOp> findEntry(ModuleOp module);
 
+/// Returns the type of the first input, whose first dimension is the batch;
+/// null, after an error, if the model has no such input.
+RankedTensorType findBatchInput(func::FuncOp entry);
+
 /// Returns the module's plan. Emits an error if there is none: passes after
 /// phase `placed` need it.
 FailureOr<PlanOp> findPlan(ModuleOp module);
