@@ -9,6 +9,7 @@
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Program/ArenaLayout.h"
+#include "ppopt/Program/ListRanks.h"
 #include "ppopt/Program/Places.h"
 #include "ppopt/byte_amount.h"
 #include "ppopt/nccl_memory.h"
@@ -83,15 +84,10 @@ static SmallVector<PlaceMemory> measure(ModuleOp module, PlanOp plan) {
   return places;
 }
 
-/// Returns "rank 2", "ranks 1, 3", "ranks 0, 1, .., 127": the ranks of a place.
+/// Returns "rank 2", "ranks 1, 3", "ranks 0, 1, .. 127": the ranks of a place.
 static std::string nameRanks(PlanOp plan, int64_t place) {
-  constexpr size_t shown = 8;
-  SmallVector<std::string> names;
-  for (int64_t rank : plan.getGeometry().ranksOf(place))
-    names.push_back(std::to_string(rank));
-  if (names.size() > shown)
-    names = {names[0], names[1], "..", names.back()};
-  return (names.size() == 1 ? "rank " : "ranks ") + llvm::join(names, ", ");
+  std::vector<int64_t> ranks = plan.getGeometry().ranksOf(place);
+  return (ranks.size() == 1 ? "rank " : "ranks ") + listRanks(ranks, 8);
 }
 
 /// Returns whether all places fit once the states of each bucket are sharded

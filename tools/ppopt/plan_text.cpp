@@ -4,6 +4,7 @@
 
 #include "devices.h"
 
+#include "ppopt/Program/ListRanks.h"
 #include "ppopt/Report/Pebble.h"
 #include "ppopt/byte_amount.h"
 
@@ -198,13 +199,7 @@ private:
 } // namespace
 
 static std::string spellRanks(const PlaceReport &place) {
-  if (place.ranks.size() > 3)
-    return formatv("{0}, {1}, .. {2}", place.ranks[0], place.ranks[1],
-                   place.ranks.back())
-        .str();
-  return join(
-      map_range(place.ranks, [](int64_t r) { return std::to_string(r); }),
-      ", ");
+  return mlir::pp::listRanks(place.ranks, 3);
 }
 
 static int64_t sumSent(const PlaceReport &place) {

@@ -129,8 +129,9 @@ IterationSpace BatchNormOp::getIterationSpace() {
   SpaceBuilder builder;
   SmallVector<unsigned> loops;
   for (auto [dim, size] : llvm::enumerate(getShape(getX())))
-    loops.push_back(builder.addLoop(size, dim == getDim() ? LoopKind::Parallel
-                                                          : LoopKind::Sum));
+    loops.push_back(builder.addLoop(size, static_cast<int64_t>(dim) == getDim()
+                                              ? LoopKind::Parallel
+                                              : LoopKind::Sum));
   builder.addOperand(loops);
   for (unsigned i = 1; i < getNumOperands(); ++i)
     builder.addOperand({loops[getDim()]});

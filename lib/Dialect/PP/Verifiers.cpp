@@ -368,16 +368,15 @@ static LogicalResult verifyValues(Operation *op, int64_t count) {
 
 LogicalResult BatchNormOp::verify() {
   ArrayRef<int64_t> shape = getShape(getX());
-  if (getDim() >= shape.size())
-    return emitOpError("dim is ")
-           << static_cast<int64_t>(getDim()) << ", and " << getX().getType()
-           << " has dimensions 0 to " << static_cast<int64_t>(shape.size()) - 1;
-  int64_t size = shape[getDim()];
+  int64_t dim = getDim(), rank = shape.size();
+  if (dim < 0 || dim >= rank)
+    return emitOpError("dim is ") << dim << ", and " << getX().getType()
+                                  << " has dimensions 0 to " << rank - 1;
+  int64_t size = shape[dim];
   if (getShape(getScale()) != ArrayRef(size))
     return emitOpError("scale, bias, mean and variance are ")
            << getScale().getType() << ", not vectors of the " << size
-           << " elements in dimension " << getDim() << " of "
-           << getX().getType();
+           << " elements in dimension " << dim << " of " << getX().getType();
   if (const APFloat &momentum = getMomentum();
       momentum.isNaN() || momentum < APFloat(0.0) || momentum > APFloat(1.0))
     return emitOpError("momentum is ")
