@@ -73,7 +73,7 @@ class Rows:
     def __init__(self, ppopt, scratch):
         self.ppopt, self.scratch, self.once = ppopt, scratch, Once()
         self.fixtures = {name: safetensors_io.read(HERE / "fixtures" / f"{name}.safetensors") for name in MODELS}
-        for name in MODELS:
+        for name in [*MODELS, *(f"{each}_regions" for each in REGIONS)]:
             self.write(name)
 
     def write(self, name, dtype="f64", change=("", ""), called=None):
@@ -88,7 +88,7 @@ class Rows:
 
     def compile(self, name, plan, mutation=None, path=None):
         mesh, *flags = plan
-        by_tp = ["--shard", MODELS[name]] if "tp" in mesh else []
+        by_tp = ["--shard", MODELS[name.removesuffix("_regions")]] if "tp" in mesh else []
         tool, mutated = (mutations.tool_of(self.ppopt), ["--mutate", mutation]) if mutation else (self.ppopt, [])
         path = path or os.path.join(self.scratch, f"{name}.mlir")
         called = path[:-5] + "_" + re.sub(r"\W+", "_", " ".join([*plan, mutation or ""]))
@@ -120,24 +120,23 @@ class Rows:
 
     def check_regions(self, name, plan, parts, mutation=None):
         """Against one forward of each microbatch, and any other plan against one rank."""
-        path = self.write(f"{name}_regions")
         def train(each):
-            flags = [*each, "--microbatches", str(parts)]
-            return self.train(self.compile(name, flags, mutation, path), name)
-        result = train(plan)
+            return self.train(self.compile(f"{name}_regions", [*each, "--microbatches", str(parts)], mutation), name)
+        one = self.once((name, parts), lambda: train(["dp=1"])) if not mutation else None
+        result = one if one and plan == ["dp=1"] else train(plan)
         expect_close("loss", result.losses[0], self.fixtures[name][f"in_parts.{parts}.loss"], TOLERANCE)
         expect_close("gradient", result.gradients, self.tensors(name, f"in_parts.{parts}.gradient"), TOLERANCE, 1e-2)
-        if plan != ["dp=1"]:
-            compare(result, self.once((name, parts), lambda: train(["dp=1"])))
+        if one:
+            compare(result, one)
 
     def check_one_microbatch(self, name):
         """A region of all rows is nothing but its ops: same numbers."""
-        result, one = self.train(self.compile(name, ["dp=1"], path=self.write(f"{name}_regions")), name), self.one_rank(name)
+        result, one = self.train(self.compile(f"{name}_regions", ["dp=1"]), name), self.one_rank(name)
         assert np.array_equal(result.losses, one.losses) and evaluations_of(result) == evaluations_of(one), (result.losses, one.losses)
 
     def check_dropout(self, plan):
         """Of rows that meet: each element is dropped, or not, as on one rank."""
-        path = self.write("simclr", change=DROPOUT, called="dropout")
+        path = self.write("simclr", change=DROPOUT, called="dropout " + " ".join(plan))
         ours, one = (self.train(self.compile("simclr", each, path=path), "simclr") for each in (plan, ["dp=1"]))
         compare(ours, one)
         assert abs(one.losses[0] - self.fixtures["simclr"]["loss"]) > 1e-3, "nothing is dropped"

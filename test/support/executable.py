@@ -12,7 +12,7 @@ import threading
 
 import numpy as np
 
-from support import safetensors_io
+from support import safetensors_io, writers
 from support.mpirun import under_mpirun
 
 
@@ -100,6 +100,7 @@ def compile_model(ppopt, model, output, flags=(), generates=False, optimized=Fal
     """Compiles the file `model` to the executable `output`, without the program that generates unless a test needs it, and `optimized` where a
     test is of what kernels compute, not of what a plan makes of them."""
     flags = flags if optimized else without_optimizing(flags)
+    writers.write(output)
     checked([ppopt, "compile", model, "-o", output, *flags, *([] if generates else ["--no-generation"])])
     return Executable(output)
 
@@ -109,6 +110,7 @@ def run(executable, flags, launch="threads", dump_gradients=False, init=None, in
     """Trains. `launch`: "threads" or "mpirun". `init`, `inputs`: {name: array}. `before`: a command that each rank is
     started by. `export`: whether the result has parameters. Files lie beside the executable."""
     stem = f"{executable.path}.{name}.{launch}"
+    writers.write(stem + ".jsonl")
     command = [executable.path, "--steps", str(steps), *new_log(stem + ".jsonl", flags), *flags]
     if export:
         command += ["--export", stem + ".parameters.safetensors"]

@@ -15,6 +15,7 @@ and counts the cases in FILE; a harness that writes none has failed. Usage:
 
 import argparse
 import concurrent.futures
+import contextlib
 import os
 import re
 import sys
@@ -22,7 +23,7 @@ import time
 import traceback
 import xml.etree.ElementTree as xml
 
-from support import pool
+from support import pool, writers
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -42,6 +43,7 @@ class Harness:
         self.args.build = os.path.abspath(self.args.build)
         self.name = name
         self.results = []
+        writers.watch()
         self.ppopt = os.path.join(self.args.build, "bin", "ppopt")
 
     def case(self, name, run, share="core"):
@@ -68,8 +70,11 @@ class Harness:
 
     def cases(self, cases, jobs=None, share="core"):
         """Runs [(name, run)], as many at a time as there are cores, or as tools/check gives it shares."""
+        def run(case):
+            with writers.case(case[0]) if jobs != 1 else contextlib.nullcontext():
+                self.case(*case, share=share)
         with concurrent.futures.ThreadPoolExecutor(jobs or pool.most_cores()) as threads:
-            list(threads.map(lambda case: self.case(*case, share=share), cases))
+            list(threads.map(run, cases))
 
     def finish(self):
         """Writes the JUnit file; returns the exit status."""
