@@ -91,7 +91,7 @@ class Models:
     def __init__(self, ppopt, directory):
         self.ppopt, self.directory = ppopt, directory
 
-    def draw(self, name, count):
+    def draw(self, name, count, mutation=None):
         """(stem of a file, flags, inputs, one rank's losses and norms) of programs with tp that compile and whose numbers are finite, the same each
         time."""
         description = json.loads((MODELS / "committed" / f"{name}.json").read_text())["description"]
@@ -102,7 +102,7 @@ class Models:
             annotated, flags = annotate(random, text, size), draw_flags(random, description["batch"], size)
             if annotated is None:
                 continue
-            stem = os.path.join(self.directory, f"{name}_{number}")
+            stem = os.path.join(self.directory, "_".join([name, str(number), *([mutation] if mutation else [])]))
             pathlib.Path(stem + ".mlir").write_text(annotated)
             refusal = refusal_of([self.ppopt, "compile", stem + ".mlir", "-o", os.devnull, "--stop-after", "native", *flags])
             if refusal:
@@ -129,7 +129,7 @@ class Models:
         return np.array([(record["loss"], record["norm"]) for record in result.records], dtype=np.float64)
 
     def check(self, name, count, mutation=None):
-        for stem, flags, inputs, expected in self.draw(name, count):
+        for stem, flags, inputs, expected in self.draw(name, count, mutation):
             try:
                 expect_close("losses and norms", self.train(stem, flags, inputs, mutation), expected, TOLERANCE)
             except Mismatch as mismatch:
