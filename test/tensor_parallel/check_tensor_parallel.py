@@ -160,7 +160,7 @@ class Programs:
 
     def compile(self, name, dtype, flags, mutation=None, use="train"):
         """`use`: a word of the executable's name. Cases run at the same time."""
-        stem = re.sub(r"\W+", "_", " ".join([name, dtype, *flags, mutation or "", use]))
+        stem = re.sub(r"[\s/]+", "_", " ".join([name, dtype, *flags, mutation or "", use]))
         tool, mutated = (mutations.tool_of(self.ppopt), ["--mutate", mutation]) if mutation else (self.ppopt, [])
         return compile_model(tool, self.models[name, dtype], os.path.join(self.directory, stem), [*flags, "--threads", "1", *mutated])
 
