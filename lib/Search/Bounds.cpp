@@ -152,3 +152,35 @@ PlanBound pp::boundByStages(const PlanPoint &point, const Profile &profile,
   }
   return bound;
 }
+
+PlanBound pp::estimateByWork(const PlanPoint &point, const Profile &profile,
+                             int64_t bytesBetween, const Links &links) {
+  auto shape = ppopt::schedule::getShape(point.schedule,
+                                         point.schedule == "interleaved"
+                                             ? std::optional(int(point.chunks))
+                                             : std::nullopt);
+  auto places = static_cast<int>(point.pp);
+  std::vector<int> placeOf = ppopt::schedule::placeStages(*shape, places);
+  auto stages = static_cast<int64_t>(placeOf.size());
+  const ppopt::schedule::Stage &whole = profile.graph.stages.front();
+  auto share = [&](double time) { return time / double(stages); };
+  Profile made;
+  made.graph = ppopt::schedule::makeChain(
+      placeOf, share(whole.forwardTime), share(whole.inputTime),
+      share(whole.weightTime), bytesBetween);
+  for (const ppopt::schedule::Edge &edge : made.graph.edges) {
+    const schema::LinkRates &rates =
+        links
+            .getLevelBetween(made.graph.stages[edge.from].place,
+                             made.graph.stages[edge.to].place)
+            .transfer;
+    made.links.push_back({rates.latency, rates.rate});
+  }
+  PlaceProfile of = profile.places.front();
+  for (int64_t *bytes : {&of.parameters, &of.gradients, &of.optimizer})
+    *bytes /= point.pp;
+  of.saved /= stages;
+  of.update /= double(point.pp);
+  made.places.assign(point.pp, of);
+  return boundByStages(point, made, links);
+}

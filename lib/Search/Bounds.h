@@ -36,6 +36,12 @@ PlanBound boundByWork(const PlanPoint &point, const Profile &profile,
 PlanBound boundByStages(const PlanPoint &point, const Profile &profile,
                         const Links &links);
 
+/// Estimates a plan with several places by the profile of its microbatch on one
+/// of them, as if its stages were equal, each sending so many bytes per
+/// microbatch to the next.
+PlanBound estimateByWork(const PlanPoint &point, const Profile &profile,
+                         int64_t bytesBetween, const Links &links);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_LIB_SEARCH_BOUNDS_H

@@ -38,6 +38,7 @@ enum class Known {
 /// A point of the space.
 struct Plan : FoundPlan {
   Known known = Known::Nothing;
+  bool looksTooLarge = false; ///< by an estimate of its memory
 };
 
 /// A point in the queue.
@@ -52,6 +53,15 @@ struct Entry {
     return std::tuple(bound, -int(known), point) >
            std::tuple(other.bound, -int(other.known), other.point);
   }
+};
+
+using Queue = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
+
+/// What a search among points may compile, and must.
+struct Limits {
+  int64_t leastFigures = 1;   ///< plans that compile, if there are as many
+  int64_t mostCompiled = 0;   ///< of the whole model
+  bool goesOnWithout = false; ///< over the limit, while nothing is found
 };
 
 /// What a search among points has found.
@@ -69,8 +79,10 @@ public:
 
 private:
   LogicalResult enumerate();
-  std::optional<Found> findBest(ArrayRef<size_t> among, int64_t least,
-                                int64_t most);
+  SmallVector<size_t> advance(Queue &queue, Known last);
+  std::optional<Found> findBest(ArrayRef<size_t> among, const Limits &limits);
+  std::optional<PlanBound> estimate(Plan &plan);
+  void tryLikely();
   void addObvious(const PlanPoint &best);
   void addBest();
   std::optional<FoundPlan> findSmallest(const PlanSpace &of);
@@ -85,6 +97,7 @@ private:
     return Links(space.base.cluster, space.base.device, point.getMesh());
   }
   ProfileKey getWantedKey(const PlanPoint &point, Known known) const;
+  ProfileKey getBoundaryKey(const PlanPoint &point) const;
   const Profile &getProfile(const ProfileKey &key);
   void makeProfiles(ArrayRef<ProfileKey> keys);
   void tighten(Plan &plan, Known known);
@@ -96,8 +109,25 @@ private:
   Workers workers;
   std::map<ProfileKey, Profile> profiles;
   std::vector<Plan> plans;
+  /// How often the whole model may be compiled, but for plans to compare with,
+  /// and how often it has been.
+  int64_t mostCompiled = 0, wholeCompiled = 0;
   PlanSearchResult result;
 };
+
+/// How many ops a search may compile, and of how large a model it compiles as
+/// many plans as of a smaller one.
+constexpr int64_t kMostOps = 500'000, kLeastCompiled = 64;
+
+/// Returns how many ops there are within this one once repeats are unrolled.
+int64_t countOps(Operation &op) {
+  int64_t count = 0;
+  for (Region &region : op.getRegions())
+    for (Operation &inner : region.getOps())
+      count += 1 + countOps(inner);
+  auto repeat = dyn_cast<RepeatOp>(op);
+  return repeat ? repeat.getCount() * count : count;
+}
 
 /// Sums up where the time of the place that computes longest goes.
 PlanFigures summarize(const PlanReport &report) {
@@ -139,6 +169,8 @@ LogicalResult Search::enumerate() {
     plans.emplace_back().point = point;
   });
   result.points = static_cast<int64_t>(plans.size());
+  mostCompiled = space.mostCompiled.value_or(
+      std::max(kLeastCompiled, kMostOps / countOps(*compilation.getModule())));
   return success();
 }
 
@@ -173,6 +205,14 @@ ProfileKey Search::getWantedKey(const PlanPoint &point, Known known) const {
   return key;
 }
 
+/// Returns the profile that tells what crosses from a place to the next.
+ProfileKey Search::getBoundaryKey(const PlanPoint &point) const {
+  ProfileKey key = getWantedKey(point, Known::Rows);
+  key.point.pp = 2;
+  key.isSketch = true;
+  return key;
+}
+
 /// Returns which profile a bound follows from. The work of fewer rows is
 /// bounded by that of the batch, or of one row if that does not compile.
 ProfileKey Search::getKey(const PlanPoint &point, Known known) {
@@ -191,10 +231,13 @@ const Profile &Search::getProfile(const ProfileKey &key) {
 void Search::makeProfiles(ArrayRef<ProfileKey> keys) {
   std::vector<Workers::Job> jobs;
   for (const ProfileKey &key : keys)
-    if (auto [found, isNew] = profiles.try_emplace(key); isNew)
+    if (auto [found, isNew] = profiles.try_emplace(key); isNew) {
       jobs.push_back([&, profile = &found->second](ModelCopies &copies) {
         *profile = makeProfile(copies, space, key);
       });
+      if (!workers.haveLayers() || (key.point.pp > 1 && !key.isSketch))
+        ++wholeCompiled;
+    }
   workers.run(jobs);
 }
 
@@ -233,71 +276,154 @@ void Search::compileAll(ArrayRef<Plan *> chosen) {
     else
       refuse(*plan, why);
   }
-  result.compiled += static_cast<int64_t>(chosen.size());
+  auto count = static_cast<int64_t>(chosen.size());
+  result.compiled += count;
+  wholeCompiled += count;
 }
 
 //===----------------------------------------------------------------------===//
 // The search
 //===----------------------------------------------------------------------===//
 
+/// Takes the points with the least bounds out of the queue, until something has
+/// to be compiled for some of them, and tightens their bounds by one step, but
+/// not beyond `last`. Returns them.
+SmallVector<size_t> Search::advance(Queue &queue, Known last) {
+  SmallVector<size_t> taken;
+  SmallVector<ProfileKey> keys;
+  SmallVector<Plan *> chosen;
+  while (!queue.empty() && keys.size() + chosen.size() < Workers::kCount) {
+    size_t index = queue.top().point;
+    queue.pop();
+    taken.push_back(index);
+    Plan &plan = plans[index];
+    if (plan.known == last)
+      continue;
+    auto next = Known(int(plan.known) + 1);
+    if (next == Known::Step)
+      chosen.push_back(&plan);
+    else if (ProfileKey key = getWantedKey(plan.point, next);
+             !profiles.count(key) && !llvm::is_contained(keys, key))
+      keys.push_back(key);
+  }
+  makeProfiles(keys);
+  compileAll(chosen);
+  for (size_t index : taken)
+    if (Plan &plan = plans[index]; plan.known < std::min(last, Known::Stages))
+      tighten(plan, Known(int(plan.known) + 1));
+  return taken;
+}
+
 /// Returns the fastest of the given points, or one that is hardly slower;
-/// nothing if all are refused. Compiles at least and at most so many points, if
-/// there are as many.
-std::optional<Found> Search::findBest(ArrayRef<size_t> among, int64_t least,
-                                      int64_t most) {
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+/// nothing if all are refused, or none is found within the limits. Points that
+/// look too large are looked at last.
+std::optional<Found> Search::findBest(ArrayRef<size_t> among,
+                                      const Limits &limits) {
+  Queue likely, unlikely;
   std::optional<size_t> fastest;
-  int64_t figures = 0, before = result.compiled;
+  int64_t figures = 0, before = wholeCompiled;
   auto put = [&](size_t index) {
     const Plan &plan = plans[index];
     if (!plan.refused.empty())
       return;
     if (!plan.figures)
-      return queue.push({plan.bound, plan.known, index});
+      return (plan.looksTooLarge ? unlikely : likely)
+          .push({plan.bound, plan.known, index});
     ++figures;
     if (!fastest || plan.bound < plans[*fastest].bound)
       fastest = index;
   };
   llvm::for_each(among, put);
-  auto isDone = [&] {
-    if (queue.empty() || result.compiled - before >= most)
-      return true;
-    return fastest && figures >= least &&
-           plans[*fastest].bound <= (1 + kTolerance) * queue.top().bound;
+  auto mayHaveFaster = [&](const Queue &queue) {
+    return !queue.empty() &&
+           (!fastest || figures < limits.leastFigures ||
+            plans[*fastest].bound > (1 + kTolerance) * queue.top().bound);
   };
-  while (!isDone()) {
-    // Those with the least bounds of which something has to be compiled.
-    SmallVector<size_t> taken;
-    SmallVector<ProfileKey> keys;
-    SmallVector<Plan *> chosen;
-    while (!queue.empty() && keys.size() + chosen.size() < Workers::kCount) {
-      size_t index = queue.top().point;
-      queue.pop();
-      taken.push_back(index);
-      Plan &plan = plans[index];
-      auto next = Known(int(plan.known) + 1);
-      if (next == Known::Step)
-        chosen.push_back(&plan);
-      else if (ProfileKey key = getWantedKey(plan.point, next);
-               !profiles.count(key) && !llvm::is_contained(keys, key))
-        keys.push_back(key);
-    }
-    makeProfiles(keys);
-    compileAll(chosen);
-    for (size_t index : taken) {
-      Plan &plan = plans[index];
-      if (plan.known != Known::Step)
-        tighten(plan, Known(int(plan.known) + 1));
+  while (wholeCompiled - before < limits.mostCompiled ||
+         (!fastest && limits.goesOnWithout)) {
+    if (!mayHaveFaster(likely) && !mayHaveFaster(unlikely))
+      break;
+    for (size_t index :
+         advance(mayHaveFaster(likely) ? likely : unlikely, Known::Step))
       put(index);
-    }
   }
   if (!fastest)
     return std::nullopt;
-  return Found{
-      *fastest,
-      queue.empty()
-          ? 0
-          : std::max(0.0, plans[*fastest].bound / queue.top().bound - 1)};
+  double step = plans[*fastest].bound, least = step;
+  for (const Queue *queue : {&likely, &unlikely})
+    if (!queue->empty())
+      least = std::min(least, queue->top().bound);
+  return Found{*fastest, step / least - 1};
+}
+
+/// Estimates a plan of which the profile of a microbatch on one place is known,
+/// and notes whether it looks too large.
+std::optional<PlanBound> Search::estimate(Plan &plan) {
+  const PlanPoint &point = plan.point;
+  const Profile &profile = getProfile(getKey(point, Known::Rows));
+  PlanBound estimated{plan.bound, 0};
+  if (point.pp > 1) {
+    int64_t bytes = 0;
+    for (const ppopt::schedule::Edge &edge :
+         getProfile(getBoundaryKey(point)).graph.edges)
+      bytes += edge.isGradient ? 0 : edge.bytes;
+    estimated = estimateByWork(point, profile, bytes, getLinks(point));
+  }
+  plan.looksTooLarge =
+      estimated.memory > space.base.deviceMemory.value_or(estimated.memory);
+  if (plan.looksTooLarge)
+    return std::nullopt;
+  return estimated;
+}
+
+/// Compiles plans that look fast, so that a search which does not come to its
+/// end has found some, and one that does has something to compare with.
+void Search::tryLikely() {
+  Queue queue;
+  for (auto [index, plan] : llvm::enumerate(plans))
+    queue.push({plan.bound, plan.known, index});
+  std::vector<std::pair<double, size_t>> likely;
+  double least = std::numeric_limits<double>::infinity();
+  while (!queue.empty() && queue.top().bound < least) {
+    SmallVector<size_t> estimable;
+    SmallVector<ProfileKey> keys;
+    for (size_t index : advance(queue, Known::Rows)) {
+      const Plan &plan = plans[index];
+      if (!plan.refused.empty())
+        continue;
+      if (plan.known < Known::Rows) {
+        queue.push({plan.bound, plan.known, index});
+        continue;
+      }
+      estimable.push_back(index);
+      if (plan.point.pp > 1)
+        keys.push_back(getBoundaryKey(plan.point));
+    }
+    makeProfiles(keys);
+    for (size_t index : estimable)
+      if (std::optional<PlanBound> of = estimate(plans[index])) {
+        likely.emplace_back(of->step, index);
+        least = std::min(least, of->step);
+      }
+  }
+  llvm::sort(likely);
+  // Plans with the same stages are alike.
+  constexpr int64_t alike = 2, most = 12;
+  std::map<ProfileKey, int64_t> tried;
+  SmallVector<Plan *> chosen;
+  for (auto [step, index] : likely)
+    if (tried[getWantedKey(plans[index].point, Known::Stages)]++ < alike)
+      chosen.push_back(&plans[index]);
+  int64_t figures = 0;
+  for (ArrayRef<Plan *> rest = chosen;
+       !rest.empty() && figures < most && 2 * wholeCompiled < mostCompiled;) {
+    ArrayRef<Plan *> next =
+        rest.take_front(std::min(rest.size(), Workers::kCount));
+    compileAll(next);
+    figures += llvm::count_if(
+        next, [](const Plan *plan) { return plan->figures.has_value(); });
+    rest = rest.drop_front(next.size());
+  }
 }
 
 /// Adds what people would try beside the plan that was found: with its
@@ -306,7 +432,7 @@ void Search::addObvious(const PlanPoint &best) {
   int64_t ranks = space.ranks;
   if (ranks == 1)
     return;
-  constexpr int64_t most = 4; // are compiled of each kind
+  constexpr int64_t most = 8; // are compiled of each kind
   auto add = [&](StringRef title,
                  llvm::function_ref<bool(const PlanPoint &)> has) {
     SmallVector<size_t> found;
@@ -316,7 +442,7 @@ void Search::addObvious(const PlanPoint &best) {
         found.push_back(index);
     if (found.empty())
       return;
-    std::optional<Found> fastest = findBest(found, /*least=*/1, most);
+    std::optional<Found> fastest = findBest(found, {1, most});
     result.obvious.push_back(
         {title.str(), plans[fastest ? fastest->point : found.front()]});
   };
@@ -409,10 +535,15 @@ FailureOr<PlanSearchResult> Search::run() {
   if (failed(enumerate()))
     return failure();
   auto all = llvm::to_vector(llvm::seq<size_t>(0, plans.size()));
-  std::optional<Found> best =
-      findBest(all, kPlansShown, std::numeric_limits<int64_t>::max());
+  if (workers.haveLayers())
+    tryLikely();
+  std::optional<Found> best = findBest(
+      all, {kPlansShown, std::max<int64_t>(mostCompiled - wholeCompiled, 0),
+            /*goesOnWithout=*/true});
   if (best) {
     result.gap = best->gap;
+    if (best->gap > kTolerance)
+      result.endedAfter = wholeCompiled;
     addObvious(plans[best->point].point);
     addBest();
   } else {

@@ -185,6 +185,8 @@ private:
 
 Profile pp::makeProfile(ModelCopies &copies, const PlanSpace &space,
                         const ProfileKey &key) {
+  if (key.isSketch)
+    return compileProfile(*copies.three, space, key);
   if (key.point.pp > 1 || !copies.two)
     return compileProfile(*copies.whole, space, key);
   Profile two = compileProfile(*copies.two, space, key);

@@ -21,12 +21,15 @@ struct ProfileKey {
   int64_t rows = 1; ///< of the microbatch
   /// Without blocks of rows, of which a whole batch may have too many.
   bool isWhole = false;
+  /// Of three layers, however many places there are.
+  bool isSketch = false;
 
   friend bool operator<(const ProfileKey &a, const ProfileKey &b) {
     auto tie = [](const ProfileKey &key) {
       const PlanPoint &point = key.point;
       return std::tie(point.pp, point.tp, point.shard, point.recompute,
-                      point.schedule, point.chunks, key.rows, key.isWhole);
+                      point.schedule, point.chunks, key.rows, key.isWhole,
+                      key.isSketch);
     };
     return tie(a) < tie(b);
   }
@@ -70,7 +73,7 @@ struct Profile {
 /// Compiles the model under the plan of the space with what the key says, for
 /// one microbatch on ranks that do not split the batch. For one place, a model
 /// of equal layers is compiled with two and three of them: each further one
-/// adds as much as the third.
+/// adds as much as the third. A sketch needs such a model.
 Profile makeProfile(ModelCopies &copies, const PlanSpace &space,
                     const ProfileKey &key);
 

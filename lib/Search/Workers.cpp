@@ -49,11 +49,13 @@ Workers::Workers(Compilation &compilation) {
 Workers::~Workers() = default;
 
 void Workers::run(ArrayRef<Job> jobs) {
-  assert(jobs.size() <= copies.size());
-  std::vector<llvm::thread> threads;
-  for (auto [job, copy] : llvm::zip(jobs, copies))
-    threads.emplace_back(std::optional<unsigned>(kStackBytes),
-                         [&job = job, &copy = copy] { job(copy); });
-  for (llvm::thread &thread : threads)
-    thread.join();
+  while (!jobs.empty()) {
+    std::vector<llvm::thread> threads;
+    for (auto [job, copy] : llvm::zip(jobs.take_front(kCount), copies))
+      threads.emplace_back(std::optional<unsigned>(kStackBytes),
+                           [&job = job, &copy = copy] { job(copy); });
+    for (llvm::thread &thread : threads)
+      thread.join();
+    jobs = jobs.drop_front(threads.size());
+  }
 }

@@ -34,7 +34,10 @@ public:
   explicit Workers(Compilation &compilation);
   ~Workers();
 
-  /// Runs up to kCount jobs, each on copies of its own, and waits for all.
+  /// Returns whether there are copies with fewer layers.
+  bool haveLayers() const { return copies.front().two != nullptr; }
+
+  /// Runs jobs, up to kCount at a time, each on copies of its own.
   void run(llvm::ArrayRef<Job> jobs);
 
 private:

@@ -141,6 +141,15 @@ class Case:
         """The search finds the same twice."""
         assert self.auto(4, *SMALL) == self.auto(4, *SMALL)
 
+    def check_ended(self):
+        """After few compilations there is a plan, and what is said of it holds."""
+        whole, few = self.auto(4, *CPU), self.auto(4, *CPU, "--most-compilations", "1")
+        assert "--most-compilations" not in whole and re.search(r"as far as \d+ compilations of the model tell \(--most-compilations\)", few), few[:300]
+        flags, gap = choice(few)
+        expect_close("the chosen plan alone", predicted(self.plan(*flags, *CPU)), predicted(few), 1e-9)
+        print(f"  {predicted(few) * 1e3:.3f} ms, at most {100 * gap:.1f} % too many; {predicted(whole) * 1e3:.3f} ms without a limit")
+        assert gap > MOST_SLOWER and predicted(few) * (1 - gap) <= predicted(whole) * ROUNDING
+
     def check_trains(self, directory):
         """What --plan auto compiles trains as one rank does."""
         losses = {}
@@ -162,6 +171,7 @@ def main():
         harness.case("what is given", lambda: case("gpt", 4).check_given())
         harness.case("memory", lambda: case("skips", 8).check_memory())
         harness.case("file", lambda: case("skips", 4).check_file(directory))
+        harness.case("ended", lambda: case("gpt", 4).check_ended())
         harness.case("again", lambda: case("skips", 4).check_again())
         harness.case("trains", lambda: case("gpt", 4).check_trains(directory))
     return harness.finish()

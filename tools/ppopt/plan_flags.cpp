@@ -113,6 +113,10 @@ PlanFlags::PlanFlags(CommandLine &line) : line(line) {
   line.value("keep", "dp=D,…",
              "with --plan auto, sizes of axes that stay: dp, fsdp, tp, pp",
              [this](StringRef value) { return readMesh(value, kept); });
+  line.count("most-compilations", mostCompiled,
+             "with --plan auto, how often the whole model is compiled at most, "
+             "once there is a plan (default: 500,000 ops in all, and 64 "
+             "times); what is then not proved is said");
   line.text("shard", "'GLOB=SHARDING; …'", plan.shard,
             "how parameters and inputs whose names match are cut, such as "
             "'*.fc.weight=[{}, {tp}]', instead of as the model annotates them; "
@@ -253,11 +257,12 @@ void PlanFlags::warnOfBF16(bool isNative) const {
 /// Sets the plans that --plan auto chooses among. Returns an error.
 std::string PlanFlags::setSpace() {
   if (!isAuto) {
-    for (StringRef flag : {"ranks", "keep"})
+    for (StringRef flag : {"ranks", "keep", "most-compilations"})
       if (line.has(flag))
-        return ("--" + flag +
-                " goes with --plan auto; the sizes of --mesh say how many "
-                "ranks a plan has")
+        return ("--" + flag + " goes with --plan auto" +
+                (flag == "most-compilations"
+                     ? ""
+                     : "; the sizes of --mesh say how many ranks a plan has"))
             .str();
     return "";
   }
@@ -280,6 +285,7 @@ std::string PlanFlags::setSpace() {
            "; name a built-in schedule, or leave out --schedule";
   mlir::pp::PlanSpace made;
   made.ranks = *ranks;
+  made.mostCompiled = mostCompiled;
   int64_t product = 1;
   for (const geometry::Axis &axis : kept) {
     if (!is_contained({"dp", "fsdp", "tp", "pp"}, axis.name))

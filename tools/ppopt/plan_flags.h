@@ -32,7 +32,7 @@ private:
 
   CommandLine &line;
   std::string schedule = "1f1b", device, cluster;
-  std::optional<int64_t> ranks;
+  std::optional<int64_t> ranks, mostCompiled;
   geometry::Mesh kept;
   bool isAuto = false;
 };

@@ -65,8 +65,12 @@ void ppopt::printSearch(const PlanSpace &space, const PlanSearchResult &found,
       << spellCount(found.rows) << "; " << spellCount(found.compiled)
       << " compiled, " << spellCount(found.refused)
       << " refused; none is faster than the first by more than "
-      << formatv("{0:f1} %", 100 * found.gap / (1 + found.gap)) << "\n\nfastest"
-      << std::string(13, ' ') << "step      memory        sent\n";
+      << formatv("{0:f1} %", 100 * found.gap / (1 + found.gap));
+  if (found.endedAfter > 0)
+    out << ", as far as " << spellCount(found.endedAfter)
+        << " compilations of the model tell (--most-compilations)";
+  out << "\n\nfastest" << std::string(13, ' ')
+      << "step      memory        sent\n";
   for (auto [number, plan] : enumerate(found.best)) {
     out << formatv("  {0,-6}", number + 1);
     printPlan(plan, "", out);

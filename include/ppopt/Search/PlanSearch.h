@@ -58,6 +58,9 @@ struct PlanSearchResult {
   /// By how much of its step the fastest plan of the space may at most be
   /// faster than the first of `best`.
   double gap = 0;
+  /// After how many compilations of the whole model the search was ended; 0: it
+  /// came to its end.
+  int64_t endedAfter = 0;
   /// Of those that are compiled, fastest first. Empty if none fits.
   std::vector<FoundPlan> best;
   std::vector<ObviousPlan> obvious;

@@ -47,6 +47,9 @@ struct PlanSpace {
   std::vector<::ppopt::geometry::Axis> kept;
   /// --shard of points with tp; empty: the base's.
   std::string shard;
+  /// How often the whole model is compiled at most, once there is a plan;
+  /// nothing: as suits its size.
+  std::optional<int64_t> mostCompiled;
   bool choosesMicrobatches = true, choosesZero = true, choosesRecompute = true,
        choosesSchedule = true;
 
