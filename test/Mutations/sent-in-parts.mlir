@@ -15,7 +15,7 @@
 pp.plan {mesh = [#pp.axis<"pp" = 2>, #pp.axis<"tp" = 2>], batch = 4 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.task forward stage 0 on 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">}, %key: tensor<15xi64> {pp.role = #pp.role<step_state, "key">}) -> tensor<2x8xf32> {
   %0 = pp.reshape %x : tensor<4x8xf32> to tensor<2x2x8xf32>
-  %1 = pp.own_part %0, %key {at = 5 : i64, dim = 0 : i64} : tensor<2x2x8xf32>, tensor<15xi64> to tensor<1x2x8xf32>
+  %1 = pp.own_part %0 key %key : tensor<15xi64> {at = 5 : i64, dim = 0 : i64} : tensor<2x2x8xf32> to tensor<1x2x8xf32>
   %2 = pp.reshape %1 : tensor<1x2x8xf32> to tensor<2x8xf32>
   pp.return %2 : tensor<2x8xf32>
 }

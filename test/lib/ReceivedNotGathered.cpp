@@ -13,8 +13,8 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Returns whether a value is an argument of a task that another task made, or a
-/// view of it.
+/// Returns whether a value is an argument of a task that another task made, or
+/// a view of it.
 static bool isHandedOn(Value value) {
   while (value.getDefiningOp<ViewOpInterface>())
     value = value.getDefiningOp()->getOperand(0);
@@ -22,7 +22,8 @@ static bool isHandedOn(Value value) {
   if (!argument)
     return false;
   auto task = dyn_cast<TaskOp>(argument.getOwner()->getParentOp());
-  return task && !task.getArgRole(argument.getArgNumber());
+  return task &&
+         task.getArgRole(argument.getArgNumber()).getKind() == RoleKind::Value;
 }
 
 namespace {

@@ -251,11 +251,11 @@ def check_in_parts(programs, name, mesh, flags):
             assert np.array_equal(value, expected.parameters[parameter]), (launch, parameter)
 
 
-def check_sent_once(programs, ranks, microbatches):
-    """Of the residual stream and of its gradient a rank sends one part to its peer on another place. Each task that reads one gathers it once: the
-    forward and the backward after the boundary, and the backward before it."""
+def check_sent_once(programs, ranks, microbatches, recompute):
+    """Of the residual stream and of its gradient a rank sends one part to its peer on another place. Each task that reads one gathers it once, whatever is
+    computed again: the forward and the backward after the boundary, and the backward before it."""
     def compiled(word):
-        flags = ["--mesh", f"pp=2,tp={ranks}", "--microbatches", str(microbatches), "--cut-transfers", word]
+        flags = ["--mesh", f"pp=2,tp={ranks}", "--microbatches", str(microbatches), "--recompute", recompute, "--cut-transfers", word]
         return programs.compile("untied", "f32", flags, use="sent")
     activation = BATCH // microbatches * LENGTH * WIDTH * 4
     whole, parts = compiled("never").program, compiled("always").program
@@ -344,8 +344,9 @@ def main():
                   for flags in ([], BF16)]
         cases += [(" ".join(["in parts", name, mesh, *flags]), functools.partial(check_in_parts, programs, name, mesh, flags))
                   for name, mesh, flags in IN_PARTS]
-        cases += [(f"sent once, tp={ranks}, {microbatches} microbatches", functools.partial(check_sent_once, programs, ranks, microbatches))
-                  for ranks, microbatches in ((2, 1), (4, 2))]
+        cases += [(f"sent once, tp={ranks}, {microbatches} microbatches, --recompute {word}",
+                   functools.partial(check_sent_once, programs, ranks, microbatches, word))
+                  for ranks, microbatches, word in ((2, 1, "none"), (4, 2, "cheap"), (2, 4, "layer"))]
         cases += [("plan lists all-reduces", functools.partial(check_plan_lists, programs))]
         cases += [(f"mutation {each[0]}", functools.partial(check_seen, programs, *each)) for each in MUTATED]
         harness.cases(cases)

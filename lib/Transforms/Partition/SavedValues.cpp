@@ -34,8 +34,9 @@ static Value findReceived(Operation *op) {
   return part.getDefiningOp<CopyOp>() ? part : Value();
 }
 
-/// Returns whether an op reads its operand in another way: as a view, in a wider
-/// type, which has no buffer, or gathered: what is received in parts is saved so.
+/// Returns whether an op reads its operand in another way: as a view, in a
+/// wider type, which has no buffer, or gathered: what is received in parts is
+/// saved so.
 static bool isReading(Operation *op) {
   return isFree(op) || isWideningCast(op) || findReceived(op);
 }

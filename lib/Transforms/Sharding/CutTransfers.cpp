@@ -132,8 +132,7 @@ double TransferCutter::getTimeSaved(CopyOp copy, const Sharding &cut,
 
 /// A value with fewer elements than ranks is sent whole, whatever the choice.
 LogicalResult TransferCutter::refuse(CopyOp copy, AxisSet over) const {
-  SmallVector<int64_t> shape =
-      getLocalShape(axes, of(copy), getShape(copy));
+  SmallVector<int64_t> shape = getLocalShape(axes, of(copy), getShape(copy));
   if (choice != TransferCuts::Always ||
       computeProduct(shape) < axes.countParts(over))
     return success();

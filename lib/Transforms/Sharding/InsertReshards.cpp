@@ -180,8 +180,8 @@ void ReshardInserter::insert(OpOperand &operand, const Sharding &to) {
 void ReshardInserter::insertInStage(CopyOp copy) {
   Value sent = copy.getX();
   auto place = sent.getDefiningOp<PlaceOp>();
-  Sharding to = getMiddle(table.of(sent), table.ops[copy].reads[0],
-                          getShape(sent));
+  Sharding to =
+      getMiddle(table.of(sent), table.ops[copy].reads[0], getShape(sent));
   if (!place || table.of(sent) == to)
     return;
   Operation *yield = place.getBody().front().getTerminator();
@@ -191,7 +191,8 @@ void ReshardInserter::insertInStage(CopyOp copy) {
   for (auto [yielded, result] :
        llvm::zip(yield->getOperands(), place.getResults())) {
     auto op = yielded.getDefiningOp<ReshardOp>();
-    if (table.of(result) == to && (yielded == made || (op && op.getX() == made)))
+    if (table.of(result) == to &&
+        (yielded == made || (op && op.getX() == made)))
       return copy.getXMutable().assign(result);
   }
   unsigned added = yield->getNumOperands();

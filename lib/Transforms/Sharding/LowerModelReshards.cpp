@@ -45,11 +45,12 @@ static constexpr int64_t kMostParts = 64;
 // Views
 //===----------------------------------------------------------------------===//
 
-/// Returns the op that makes the value of which `x` is a part, sent by each rank
-/// and now gathered; null if `x` is none (pp-cut-transfers).
+/// Returns the op that makes the value of which `x` is a part, sent by each
+/// rank and now gathered; null if `x` is none (pp-cut-transfers).
 static Operation *findCutToSend(Value x) {
   auto throughViews = [](Value value) {
-    while (value.getDefiningOp<ViewOpInterface>())
+    while (
+        isa_and_nonnull<ViewOpInterface, CheckpointOp>(value.getDefiningOp()))
       value = value.getDefiningOp()->getOperand(0);
     return value;
   };
