@@ -69,7 +69,7 @@ struct ElementRates {
   static constexpr const char *title = "Rates of elements";
   MatmulType type = MatmulType::f32;
   double elements = 0, moves = 0;
-  double operation = 0, division = 0, function = 0;
+  double operation = 0, division = 0, function = 0, draw = 0;
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("type", self.type, "of the elements; integers count as f32");
@@ -89,6 +89,10 @@ struct ElementRates {
     f("function", self.function,
       "additional nanoseconds for an exponential, a logarithm, a tanh",
       notNegative);
+    f.optional("draw", self.draw,
+               "nanoseconds for a random number; 0: those of the operations "
+               "that draw it",
+               notNegative);
   }
 };
 
@@ -139,6 +143,26 @@ struct BusyFactors {
   }
 };
 
+/// What launches of a GPU share out.
+struct Multiprocessors {
+  static constexpr const char *title = "Multiprocessors";
+  int64_t count = 0;
+  double tile = 0;
+  int64_t collective = 0;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("count", self.count,
+      "among which a library deals out the tiles of a matmul; the rates of "
+      "matmuls are those of tiles that keep all of them busy",
+      positive);
+    f("tile", self.tile,
+      "nanoseconds of a tile of a matmul before and after its terms",
+      notNegative);
+    f("collective", self.collective,
+      "of these, how many a collective takes while it runs", notNegative);
+  }
+};
+
 struct Device {
   static constexpr const char *title = "Device";
   int64_t version = 1;
@@ -150,6 +174,7 @@ struct Device {
   std::vector<MemoryRate> memory;
   double launch = 0;
   bool roofline = false;
+  std::optional<Multiprocessors> multiprocessors;
   std::optional<RankRates> processes;
   RankRates localThreads;
   BusyFactors busy;
@@ -167,6 +192,7 @@ struct Device {
     f.optional("roofline", self.roofline,
                "whether a launch computes while it reads and writes, as a GPU "
                "does, and takes as long as the slower of both, not their sum");
+    f.optional("multiprocessors", self.multiprocessors, "of a GPU");
     f("processes", self.processes,
       "between ranks that are processes; null where MPI was not found");
     f("local_threads", self.localThreads, "between ranks that are threads");
