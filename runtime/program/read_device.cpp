@@ -54,6 +54,10 @@ void check(const Device &device, const Path &root) {
   const Path matmuls = root["matmuls"], memory = root["memory"];
   for (size_t i = 0; i < device.matmuls.size(); ++i)
     checkGrid(device.matmuls[i], matmuls[i]);
+  if (auto &gpu = device.multiprocessors; gpu && gpu->collective >= gpu->count)
+    root["multiprocessors"]["collective"].fail(
+        fmt::format("is {}, which is not less than the count {}",
+                    gpu->collective, gpu->count));
   if (device.memory.empty())
     memory.fail("has no elements");
   for (size_t i = 1; i < device.memory.size(); ++i)
