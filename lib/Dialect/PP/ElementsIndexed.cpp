@@ -336,8 +336,8 @@ static Philox draw(ElementBuilder &b, int64_t stream, TileAttr tile,
   Value position = areWhole ? global.back() : b.linearize(global, sizes);
   Value size = b.indexConstant(Philox::kGroup);
   Value lane = b.make<arith::RemUIOp>(position, size);
-  Value group = b.make<arith::DivUIOp>(
-      b.make<arith::SubIOp>(position, lane), size);
+  Value group =
+      b.make<arith::DivUIOp>(b.make<arith::SubIOp>(position, lane), size);
   if (areWhole) {
     global.back() = group;
     sizes.back() /= Philox::kGroup;
