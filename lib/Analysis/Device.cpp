@@ -135,27 +135,10 @@ std::optional<int64_t> pp::getGpuMemory(StringRef name) {
 }
 
 Device pp::shareDevice(const Device &device, int64_t ranks) {
-  if (ranks == 1)
-    return device;
   Device shared = device;
-  for (schema::MatmulRates &matmul : shared.matmuls)
-    for (std::vector<double> *rates : {&matmul.rates, &matmul.transposed})
-      for (double &rate : *rates)
-        rate /= device.busy.matmuls;
-  for (schema::AttentionRates &attention : shared.attention)
-    for (double *rate :
-         {&attention.forward, &attention.backward, &attention.scores})
-      *rate /= device.busy.matmuls;
-  for (schema::ElementRates &elements : shared.elements) {
-    elements.elements /= device.busy.elements;
-    elements.moves /= device.busy.elements;
-    for (double *time :
-         {&elements.operation, &elements.division, &elements.function})
-      *time *= device.busy.elements;
-  }
-  for (schema::MemoryRate &memory : shared.memory)
-    memory.rate /= device.busy.memory;
-  shared.busy = {};
+  if (ranks > 1 && device.busy)
+    static_cast<schema::ComputeRates &>(shared) = *device.busy;
+  shared.busy.reset();
   return shared;
 }
 

@@ -129,17 +129,21 @@ struct RankRates {
   }
 };
 
-/// By how much work slows down while every core of the machine is busy.
-struct BusyFactors {
-  static constexpr const char *title = "Slowdown of a busy machine";
-  double matmuls = 1, elements = 1, memory = 1;
+/// How fast a rank computes.
+struct ComputeRates {
+  static constexpr const char *title = "Rates of computing";
+  std::vector<MatmulRates> matmuls;
+  std::vector<AttentionRates> attention;
+  std::vector<ElementRates> elements;
+  std::vector<MemoryRate> memory;
+  double launch = 0;
 
   template <typename V, typename T> static void visit(V &f, T &self) {
-    f("matmuls", self.matmuls, "time of a matmul, attention's included",
-      positive);
-    f("elements", self.elements, "time of what is computed by elements",
-      positive);
-    f("memory", self.memory, "time of what is read and written", positive);
+    f("matmuls", self.matmuls, "one for each of f32, f64 and bf16");
+    f("attention", self.attention, "likewise");
+    f("elements", self.elements, "likewise");
+    f("memory", self.memory, "by how much a launch touches, ascending");
+    f("launch", self.launch, "nanoseconds that each launch adds", notNegative);
   }
 };
 
@@ -163,32 +167,24 @@ struct Multiprocessors {
   }
 };
 
-struct Device {
+struct Device : ComputeRates {
   static constexpr const char *title = "Device";
-  int64_t version = 1;
+  static constexpr int64_t currentVersion = 2;
+  int64_t version = currentVersion;
   std::string name, model;
   int64_t threads = 1;
-  std::vector<MatmulRates> matmuls;
-  std::vector<AttentionRates> attention;
-  std::vector<ElementRates> elements;
-  std::vector<MemoryRate> memory;
-  double launch = 0;
   bool roofline = false;
   std::optional<Multiprocessors> multiprocessors;
   std::optional<RankRates> processes;
   RankRates localThreads;
-  BusyFactors busy;
+  std::optional<ComputeRates> busy;
 
   template <typename V, typename T> static void visit(V &f, T &self) {
-    f("version", self.version, "of these fields: 1");
+    f("version", self.version, "of these fields: 2");
     f("name", self.name, "what `--device` calls it");
     f("model", self.model, "the processor's model, as the system names it");
     f("threads", self.threads, "of the rank that was measured", positive);
-    f("matmuls", self.matmuls, "one for each of f32, f64 and bf16");
-    f("attention", self.attention, "likewise");
-    f("elements", self.elements, "likewise");
-    f("memory", self.memory, "by how much a launch touches, ascending");
-    f("launch", self.launch, "nanoseconds that each launch adds", notNegative);
+    ComputeRates::visit(f, self);
     f.optional("roofline", self.roofline,
                "whether a launch computes while it reads and writes, as a GPU "
                "does, and takes as long as the slower of both, not their sum");
@@ -196,7 +192,9 @@ struct Device {
     f("processes", self.processes,
       "between ranks that are processes; null where MPI was not found");
     f("local_threads", self.localThreads, "between ranks that are threads");
-    f("busy", self.busy, "what the other ranks of the machine cost");
+    f("busy", self.busy,
+      "the rates while all ranks that the machine has room for compute at "
+      "once; null where it has room for one");
   }
 };
 
