@@ -33,6 +33,18 @@ bool pp::isOfBucket(TaskCollectiveAttr collective, ModuleOp module) {
   return module.lookupSymbol<BucketOp>(collective.getWhat()) != nullptr;
 }
 
+bool pp::gathersTaken(CollectiveOpInterface op) {
+  if (op.getKind() != geometry::Collective::AllGather)
+    return false;
+  Value value = op.getX();
+  while (value.getDefiningOp<ViewOpInterface>())
+    value = value.getDefiningOp()->getOperand(0);
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto task = op->getParentOfType<TaskOp>();
+  return argument && task &&
+         task.getArgRole(argument.getArgNumber()).getKind() == RoleKind::Value;
+}
+
 int64_t pp::predictSent(TaskCollectiveAttr collective,
                         const geometry::Mesh &mesh, int64_t place) {
   geometry::Group group = collective.getGroup().getGeometry();

@@ -67,10 +67,13 @@ public:
       : clock(clock), prefetches(prefetches) {}
 
   void start(CollectiveOpInterface op) {
-    bool isPrefetched = prefetches && gathersParameters(op);
+    double earliest = clock.now();
+    if (prefetches && gathersParameters(op))
+      earliest = lastGather;
+    else if (prefetches && gathersTaken(op))
+      earliest = lastTaken;
     inFlight[op] = started++;
-    clock.start(describeCollective(op),
-                isPrefetched ? lastGather : clock.now());
+    clock.start(describeCollective(op), earliest);
   }
 
   /// Waits for what `op` reads.
@@ -84,6 +87,8 @@ public:
       inFlight.erase(found);
       if (gathersParameters(read))
         lastGather = clock.now();
+      else if (gathersTaken(cast<CollectiveOpInterface>(read)))
+        lastTaken = clock.now();
     }
   }
 
@@ -97,7 +102,9 @@ private:
   RunClock &clock;
   const bool prefetches;
   size_t started = 0;
-  double lastGather = 0; ///< when the last one had been waited for
+  /// When the last gather of parameters, and of a value that the task takes,
+  /// had been waited for.
+  double lastGather = 0, lastTaken = 0;
   llvm::DenseMap<Operation *, size_t> inFlight;
 };
 

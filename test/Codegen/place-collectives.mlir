@@ -51,6 +51,37 @@ pp.task forward stage 0 @s0_F(%x: tensor<8x8xf32> {pp.role = #pp.role<input, "x"
 
 // -----
 
+// What another task has made is gathered ahead, one at a time in the order in which it is read: the first from the beginning, with the views of
+// it, the second from the wait of the first.
+// CHECK-LABEL: pp.task backward stage 0 @taken
+// CHECK-SAME: (%[[X:[^:]*]]: tensor<2x4xf32>, %[[G:[^:]*]]: tensor<8xf32>, %[[Z:[^:]*]]: tensor<8xf32>
+// EARLY-NEXT: %[[FLAT:.*]] = pp.reshape %[[X]]
+// EARLY-NEXT: %[[GG:.*]] = pp.begin 0 all_gather %[[G]]
+// EARLY-NEXT: pp.exp
+// EARLY-NEXT: pp.finish 0(%[[GG]]
+// EARLY-NEXT: %[[GX:.*]] = pp.begin 1 all_gather %[[FLAT]] outs
+// EARLY-NEXT: pp.exp
+// EARLY-NEXT: pp.finish 1(%[[GX]], %[[FLAT]])
+// EARLY-NEXT: pp.exp
+// LATE-NEXT: pp.exp
+// LATE-NEXT: pp.begin 0 all_gather %[[G]]
+// LATE-NEXT: pp.finish 0
+// LATE-NEXT: pp.exp
+// LATE-NEXT: pp.reshape %[[X]]
+// LATE-NEXT: pp.begin 1
+pp.plan {mesh = [#pp.axis<"pp" = 2>, #pp.axis<"tp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+pp.task backward stage 0 @taken(%x: tensor<2x4xf32>, %g: tensor<8xf32>, %z: tensor<8xf32>) -> (tensor<8xf32>, tensor<16xf32>, tensor<16xf32>) {
+  %a = pp.exp %z : tensor<8xf32>
+  %g0 = pp.all_gather %g over <["tp"]> "g" : tensor<8xf32> to tensor<16xf32>
+  %b = pp.exp %g0 : tensor<16xf32>
+  %flat = pp.reshape %x : tensor<2x4xf32> to tensor<8xf32>
+  %g1 = pp.all_gather %flat over <["tp"]> "x" : tensor<8xf32> to tensor<16xf32>
+  %c = pp.exp %g1 : tensor<16xf32>
+  pp.return %a, %b, %c : tensor<8xf32>, tensor<16xf32>, tensor<16xf32>
+}
+
+// -----
+
 // A small gather is no time to gather a large one in: the large one does not wait for it, and begins after it. The next one begins after the
 // last use of the large one: memory is short there.
 // CHECK-LABEL: pp.task forward stage 0 @small

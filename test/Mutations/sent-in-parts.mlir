@@ -8,7 +8,7 @@
 // NOT-GATHERED: error: has no gather of a value that a task takes to change
 
 // SENT: pp.own_part {{.*}} {at = 11 : i64, dim = 0 : i64}
-// GATHERED: pp.task forward stage 1 @s1_F(%[[X:.*]]: tensor<2x8xf32>
+// GATHERED: pp.task forward stage 1 on 1 @s1_F(%[[X:.*]]: tensor<2x8xf32>
 // GATHERED: %[[FLAT:.*]] = pp.reshape %[[X]]
 // GATHERED: pp.concat
 // GATHERED-NOT: pp.all_gather

@@ -129,7 +129,7 @@ IN_PARTS = [("gpt", "tp=2,pp=2", []),
             ("gpt", "tp=4,pp=2", ["--tied", "owner", "--microbatches", "2", "--recompute", "layer"]),
             ("gpt", "tp=2,pp=2", ["--precision", "bf16", "--microbatches", "2"]),
             ("gpt", "tp=2,pp=2", ["--shard", "wpe=[{tp}, {}]", "--microbatches", "2"]),
-            ("bare", "tp=2,pp=2,sp=2", ["--shard", HEADS_BY_BOTH]),
+            ("bare", "tp=2,pp=2,sp=2", ["--shard", "h.*.mlp.fc.weight=[{sp}, {tp}]; h.*.mlp.proj.weight=[{tp}, {sp}]"]),
             ("grid", "tp=2,sp=2,pp=2", ["--microbatches", "2"])]
 
 # Elements of what one microbatch of Inputs/reshards.mlir reshards, by task and collective: rows x columns of activations, columns x columns of weights, of

@@ -18,6 +18,10 @@ SmallVector<Attribute> describeCollectives(TaskOp task);
 /// is of a value.
 bool isOfBucket(TaskCollectiveAttr collective, ModuleOp module);
 
+/// Returns whether a collective gathers a value that another task has made, or
+/// a view of it: what it reads is known when the task begins.
+bool gathersTaken(CollectiveOpInterface op);
+
 /// Returns the bytes that a collective of a task sends from the rank of a place
 /// with coordinate 0 on all other axes.
 int64_t predictSent(TaskCollectiveAttr collective,

@@ -73,7 +73,8 @@ def PlaceCollectives : Pass<"pp-place-collectives", "::mlir::pp::TaskOp"> {
   let summary = "Starts the collectives of tasks early and waits for them late";
   let description = [{
     Each collective becomes `pp.begin` and `pp.finish`. If the plan's `prefetch` is bucket, a gather begins before the first use of the one before (small ones do not
-    count), or after the last use of one that is several times larger, else before its own. A sum begins where its operand is
+    count), or after the last use of one that is several times larger, else before its own; so does a gather of a value that another task has made, after the
+    wait of the one before. A sum begins where its operand is
     complete. `pp.finish` comes before the first op that reads the result. The task's `collectives` get the order of the begins: all ranks of a group
     run the same task, so that any order is theirs.
 

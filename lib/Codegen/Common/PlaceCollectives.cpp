@@ -60,6 +60,7 @@ private:
   };
 
   void setEarliest(CollectiveOpInterface op);
+  void setEarliestOfTaken(CollectiveOpInterface op);
   bool isOfBucket(CollectiveOpInterface op) const;
   void split(CollectiveOpInterface op, Operation *reader);
   void number();
@@ -69,6 +70,7 @@ private:
   Block &body;
   OpBuilder builder;
   SmallVector<Gather> gathers;
+  FinishOp lastTaken; ///< of a gather of a value that the task takes
   SmallVector<Begun> begun;
 };
 
@@ -145,6 +147,23 @@ void CollectivePlacer::setEarliest(CollectiveOpInterface op) {
     builder.setInsertionPointToStart(&body);
 }
 
+/// The same for a gather of a value that another task has made, of which one at
+/// a time is gathered ahead: after the wait of the one before.
+void CollectivePlacer::setEarliestOfTaken(CollectiveOpInterface op) {
+  builder.setInsertionPoint(op);
+  if (plan.getPrefetch() == Prefetch::none ||
+      (lastTaken && !lastTaken->isBeforeInBlock(op)))
+    return;
+  for (Operation *view = op.getX().getDefiningOp(); view;
+       view = view->getOperand(0).getDefiningOp())
+    view->moveBefore(&body, body.begin());
+  Operation *after = lastTaken ? lastTaken : op.getX().getDefiningOp();
+  if (after)
+    builder.setInsertionPointAfter(after);
+  else
+    builder.setInsertionPointToStart(&body);
+}
+
 /// Replaces a collective by its start, at the insertion point, and its wait,
 /// before the first reader.
 void CollectivePlacer::split(CollectiveOpInterface op, Operation *reader) {
@@ -166,6 +185,8 @@ void CollectivePlacer::split(CollectiveOpInterface op, Operation *reader) {
   auto finish = FinishOp::create(builder, loc, type, /*number=*/0, held);
   op->getResult(0).replaceAllUsesWith(finish.getResult());
   begun.push_back({begin, finish, describeCollective(op)});
+  if (gathersTaken(op))
+    lastTaken = finish;
   if (op.getKind() == geometry::Collective::AllGather && isOfBucket(op))
     gathers.push_back({getBytes(type), begin, finish});
   op->erase();
@@ -203,6 +224,8 @@ void CollectivePlacer::run() {
   for (auto [op, reader] : ops) {
     if (op.getKind() == geometry::Collective::AllGather && isOfBucket(op))
       setEarliest(op);
+    else if (gathersTaken(op))
+      setEarliestOfTaken(op);
     else
       builder.setInsertionPoint(op);
     split(op, reader);

@@ -148,12 +148,15 @@ LogicalResult TransferCutter::refuse(CopyOp copy, AxisSet over) const {
                  "auto, which sends it whole";
 }
 
-/// Makes a copy read and give the value cut.
+/// Makes a copy read and give the value cut. Its readers read it as before.
 void TransferCutter::send(CopyOp copy, const Sharding &cut) {
   OpSharding &sharding = table.ops[copy];
   sharding.loops.assign(cut.dims.begin(), cut.dims.end());
   sharding.reads = {cut};
   table.values[copy] = cut;
+  table.write(copy);
+  for (Operation *reader : copy->getUsers())
+    table.write(reader);
 }
 
 LogicalResult TransferCutter::decide(const Crossing &crossing) {
@@ -184,11 +187,13 @@ struct CutTransfers : pp::impl::CutTransfersBase<CutTransfers> {
   using CutTransfersBase::CutTransfersBase;
 
   void runOnOperation() override {
+    if (choice == TransferCuts::Never)
+      return;
     FailureOr<ShardedEntry> sharded = readShardedEntry(getOperation());
     if (failed(sharded))
       return signalPassFailure();
     auto &[entry, table] = *sharded;
-    if (choice == TransferCuts::Never || table.axes.empty())
+    if (table.axes.empty())
       return;
     llvm::MapVector<int64_t, Crossing> crossings;
     for (auto copy : entry.getOps<CopyOp>())
@@ -200,7 +205,6 @@ struct CutTransfers : pp::impl::CutTransfersBase<CutTransfers> {
     for (auto &[id, crossing] : crossings)
       if (failed(cutter.decide(crossing)))
         return signalPassFailure();
-    table.write(entry);
   }
 };
 

@@ -15,6 +15,7 @@
 
 #include "ReshardSteps.h"
 
+#include "ppopt/Analysis/Cost.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
@@ -49,9 +50,10 @@ static constexpr int64_t kMostParts = 64;
 /// rank and now gathered; null if `x` is none (pp-cut-transfers).
 static Operation *findCutToSend(Value x) {
   auto throughViews = [](Value value) {
-    while (
-        isa_and_nonnull<ViewOpInterface, CheckpointOp>(value.getDefiningOp()))
-      value = value.getDefiningOp()->getOperand(0);
+    for (Operation *op = value.getDefiningOp();
+         op && op->getNumOperands() > 0 && isFree(op);
+         op = value.getDefiningOp())
+      value = op->getOperand(0);
     return value;
   };
   if (!x.getDefiningOp<CopyOp>())
