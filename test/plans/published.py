@@ -81,7 +81,8 @@ ROWS = [gpt("1.7B", 24, 2304, 24, 1, 1, 32, 512, 16, 1, 137),
 
 
 def count_flops(row):
-    """The FLOPs of a step as the papers count them: recomputation in the first, and none in the second; attention in full."""
+    """The FLOPs of a step as the papers count them: attention in full and what is recomputed in the first, the
+    visible half of attention in the second."""
     tokens = row.batch * row.seq
     if row.model[0] == "gpt":
         return 96 * tokens * row.layers * row.width**2 * (1 + row.seq / (6 * row.width) + row.vocabulary / (16 * row.layers * row.width))
