@@ -17,8 +17,8 @@ using namespace mlir;
 using namespace mlir::pp;
 namespace schema = ppopt::schema;
 
-/// Returns the device whose rates are the highest of those at all sizes, and
-/// which starts work at once.
+/// Returns the device whose rates are the highest of those at all sizes, also
+/// beside collectives, and which starts work at once.
 static Device makeIdeal(Device device) {
   auto keepHighest = [](std::vector<double> &rates) {
     rates = {*llvm::max_element(rates)};
@@ -34,6 +34,7 @@ static Device makeIdeal(Device device) {
     rate = std::max(rate, memory.rate);
   device.memory = {{1, rate}};
   device.launch = 0;
+  device.multiprocessors.reset();
   device.localThreads.collective.latency = 0;
   if (device.processes)
     device.processes->collective.latency = 0;

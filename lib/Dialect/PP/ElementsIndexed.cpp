@@ -331,7 +331,8 @@ static Philox draw(ElementBuilder &b, int64_t stream, TileAttr tile,
     global.push_back(getGlobalIndex(b, i, dim, tile, key));
   SmallVector<int64_t> sizes(tile ? tile.getShape() : shape);
   // Where rows are made of whole groups, what neighbours of a group have in
-  // common is the same operations: LLVM draws once for those of a GPU's thread.
+  // common is the same operations, which LLVM computes once for most of those
+  // of a GPU's thread.
   bool areWhole = !sizes.empty() && sizes.back() % Philox::kGroup == 0;
   Value position = areWhole ? global.back() : b.linearize(global, sizes);
   Value size = b.indexConstant(Philox::kGroup);
