@@ -65,28 +65,24 @@ static void addElsewhere(ModuleOp module, PlanOp plan, int64_t place,
 static void addTraffic(ModuleOp module, PlanOp plan,
                        const PlaceContents &contents, PlaceReport &report) {
   geometry::Mesh mesh = plan.getGeometry();
-  DenseMap<StringAttr, TaskOp> tasks;
-  for (TaskOp task : contents.tasks)
-    tasks[task.getSymNameAttr()] = task;
+  DenseMap<StringAttr, int64_t> runs;
+  for (ScheduleOp schedule : contents.schedules)
+    if (schedule.isTraining())
+      for (auto run : schedule.getOps<RunOp>())
+        ++runs[run.getTaskAttr().getAttr()];
   DenseSet<std::pair<Attribute, Attribute>> seen;
-  for (ScheduleOp schedule : contents.schedules) {
-    if (!schedule.isTraining())
-      continue;
-    for (auto run : schedule.getOps<RunOp>()) {
-      TaskOp task = tasks.lookup(run.getTaskAttr().getAttr());
-      if (!task)
-        continue; // of another place
-      for (TaskCollectiveAttr each : task.getCollectiveList()) {
-        if (!isOfBucket(each, module))
-          continue;
-        int64_t bytes = predictSent(each, mesh, contents.place);
-        bool isSum = geometry::reduces(each.getCollective().getKind());
-        TaskTraffic &traffic = isSum ? report.sums : report.gathers;
-        auto what = StringAttr::get(each.getContext(), each.getWhat());
-        traffic.bytes += bytes;
-        if (seen.insert({each.getCollective(), what}).second)
-          traffic.once += bytes;
-      }
+  for (TaskOp task : contents.tasks) {
+    int64_t count = runs.lookup(task.getSymNameAttr());
+    for (TaskCollectiveAttr each : task.getCollectiveList()) {
+      if (count == 0 || !isOfBucket(each, module))
+        continue;
+      int64_t bytes = predictSent(each, mesh, contents.place);
+      bool isSum = geometry::reduces(each.getCollective().getKind());
+      TaskTraffic &traffic = isSum ? report.sums : report.gathers;
+      auto what = StringAttr::get(each.getContext(), each.getWhat());
+      traffic.bytes += count * bytes;
+      if (seen.insert({each.getCollective(), what}).second)
+        traffic.once += bytes;
     }
   }
 }
