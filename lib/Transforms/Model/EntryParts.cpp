@@ -64,17 +64,23 @@ CountOp pp::findCount(Value value) {
 }
 
 void pp::sortByPosition(func::FuncOp entry, llvm::SetVector<Value> &values) {
-  if (values.size() < 2)
-    return;
-  DenseMap<Value, unsigned> position;
-  entry.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    for (Value result : op->getResults())
-      position[result] = position.size();
-  });
+  Block &body = entry.getBody().front();
+  // Each is an argument, or in the body, or in a place of the body.
+  auto isBefore = [&](Value a, Value b) {
+    Operation *ofA = a.getDefiningOp(), *ofB = b.getDefiningOp();
+    if (!ofA || !ofB)
+      return !ofA && ofB;
+    if (ofA == ofB)
+      return cast<OpResult>(a).getResultNumber() <
+             cast<OpResult>(b).getResultNumber();
+    Operation *outerA = body.findAncestorOpInBlock(*ofA),
+              *outerB = body.findAncestorOpInBlock(*ofB);
+    if (outerA != outerB)
+      return outerA->isBeforeInBlock(outerB);
+    return outerA == ofA || (outerB != ofB && ofA->isBeforeInBlock(ofB));
+  };
   SmallVector<Value> sorted = values.takeVector();
-  llvm::sort(sorted, [&](Value a, Value b) {
-    return position.lookup(a) < position.lookup(b);
-  });
+  llvm::sort(sorted, isBefore);
   values.insert_range(sorted);
 }
 

@@ -53,11 +53,12 @@ private:
   /// Returns the time of the piece between two cut points.
   double getTime(size_t i, size_t j, size_t piece);
   int64_t getMemory(size_t i, size_t j, size_t piece);
-  /// Returns the cut whose piece costs combine to the smallest value. No piece
-  /// may compute longer than `maxCompute`.
-  template <typename CostFn, typename CombineFn>
+  /// Returns the cut whose piece costs combine to the smallest value.
+  /// `isTooLong(compute, value)` tells whether a piece that computes for so
+  /// long can't be in a cut of a smaller value.
+  template <typename CostFn, typename CombineFn, typename TooLongFn>
   std::vector<size_t> minimize(CostFn cost, CombineFn combine,
-                               double maxCompute);
+                               TooLongFn isTooLong);
   template <typename BytesFn> std::vector<size_t> findSmallest(BytesFn bytes);
 
   const CutProblem &problem;
@@ -194,9 +195,9 @@ int64_t Cutter::getMemory(size_t i, size_t j, size_t piece) {
   return range.params + range.saved * problem.inFlight[piece];
 }
 
-template <typename CostFn, typename CombineFn>
+template <typename CostFn, typename CombineFn, typename TooLongFn>
 std::vector<size_t> Cutter::minimize(CostFn cost, CombineFn combine,
-                                     double maxCompute) {
+                                     TooLongFn isTooLong) {
   size_t count = points.size();
   // The best value of the first pieces, which end at point j.
   std::vector<double> best(count, kInfinity), next(count);
@@ -211,7 +212,7 @@ std::vector<size_t> Cutter::minimize(CostFn cost, CombineFn combine,
          ++j)
       for (size_t i = j; i-- > piece;) {
         // A piece that begins earlier computes even longer.
-        if (ranges.at(i, j).compute > maxCompute)
+        if (isTooLong(ranges.at(i, j).compute, next[j]))
           break;
         double value = best[i] == kInfinity
                            ? kInfinity
@@ -237,7 +238,8 @@ std::vector<size_t> Cutter::findFastest(int64_t pieceMemory) {
                                                  : kInfinity;
   };
   auto larger = [](double a, double b) { return std::max(a, b); };
-  std::vector<size_t> cut = minimize(timeWithin, larger, kInfinity);
+  std::vector<size_t> cut =
+      minimize(timeWithin, larger, std::greater<double>());
   if (cut.empty())
     return cut;
   double slowest = getSlowest(cut);
@@ -245,7 +247,10 @@ std::vector<size_t> Cutter::findFastest(int64_t pieceMemory) {
     double time = timeWithin(i, j, piece);
     return time <= slowest ? time * time : kInfinity;
   };
-  return minimize(square, std::plus<double>(), slowest);
+  return minimize(square, std::plus<double>(),
+                  [&](double compute, double value) {
+                    return compute > slowest || compute * compute > value;
+                  });
 }
 
 template <typename BytesFn>
@@ -255,7 +260,7 @@ std::vector<size_t> Cutter::findSmallest(BytesFn bytes) {
       [&](size_t i, size_t j, size_t piece) {
         return static_cast<double>(bytes(i, j, piece));
       },
-      larger, kInfinity);
+      larger, [](double, double) { return false; });
 }
 
 std::vector<size_t> Cutter::findSmallest() {

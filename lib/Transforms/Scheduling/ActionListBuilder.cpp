@@ -68,8 +68,10 @@ LogicalResult ActionListBuilder::addRun(RunOp run) {
   std::string name = "@" + run.getTask().str() + " on microbatch " +
                      std::to_string(run.getMicrobatch());
   TaskOp task = index.step.getTask(run);
-  double time = times ? times->estimate(task).total : 0;
-  add(place, run, {RankAction::Run, -1, name, time});
+  auto [time, isNew] = timeOf.try_emplace(task, 0);
+  if (isNew && times)
+    time->second = times->estimate(task).total;
+  add(place, run, {RankAction::Run, -1, name, time->second});
   for (TaskCollectiveAttr collective : task.getCollectiveList()) {
     if (failed(
             checkChannel(task, collective.getGroup(), collective.getChannel())))

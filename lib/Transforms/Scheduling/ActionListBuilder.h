@@ -51,6 +51,7 @@ private:
   const ScheduleIndex &index;
   const bool oneQueue;
   const TaskTimes *times;
+  DenseMap<Operation *, double> timeOf; ///< by task
   int64_t places;
   ::ppopt::schedule::ActionLists lists;
   SmallVector<SmallVector<Operation *>> ops; ///< by place
