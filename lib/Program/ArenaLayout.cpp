@@ -10,8 +10,9 @@ using namespace mlir::pp;
 /// Replaces the offset of a slot that is on another place.
 constexpr int64_t kElsewhere = -1;
 
-ArenaLayout::ArenaLayout(ModuleOp module, int64_t place)
-    : place(place), buffers(module) {
+ArenaLayout::ArenaLayout(ModuleOp module, const BufferIndex &buffers,
+                         int64_t place)
+    : place(place), buffers(buffers) {
   for (auto region : module.getOps<RegionOp>()) {
     if (region.getPlace() != place)
       continue;

@@ -169,8 +169,7 @@ LogicalResult PlaceWriter::addCounts() {
 
 /// Adds all metrics of the program, in its order.
 LogicalResult PlaceWriter::addMetrics() {
-  auto scalars = findScalars(module);
-  for (auto &[role, type] : scalars) {
+  for (auto &[role, type] : index.scalars) {
     if (role.getKind() != RoleKind::Metric)
       continue;
     schema::PlaceMetric &metric = place.metrics.emplace_back();
@@ -178,7 +177,7 @@ LogicalResult PlaceWriter::addMetrics() {
       return failure();
     auto count =
         RoleAttr::get(plan.getContext(), RoleKind::MetricCount, role.getName());
-    if (scalars.contains(count) &&
+    if (index.scalars.contains(count) &&
         failed(
             find(getWholeBuffer(count), plan.getLoc(), metric.count.emplace())))
       return failure();
@@ -188,7 +187,7 @@ LogicalResult PlaceWriter::addMetrics() {
 
 /// Adds the outputs that the place's tasks make.
 LogicalResult PlaceWriter::addOutputs() {
-  for (auto [number, output] : llvm::enumerate(findOutputs(module))) {
+  for (auto [number, output] : llvm::enumerate(index.outputs)) {
     TaskOp task = output.task;
     if (task.getPlace() != contents.place)
       continue;

@@ -318,7 +318,7 @@ void ProgramWriter::addScalars() {
 
 /// Adds the outputs of a program that predicts, with their global shapes.
 void ProgramWriter::addOutputs() {
-  for (const TaskOutput &made : findOutputs(module)) {
+  for (const TaskOutput &made : index.outputs) {
     schema::Output &output = program.outputs.emplace_back();
     output.name = made.role.getName().str();
     output.shape = toVector(made.type.getShape());
@@ -330,10 +330,10 @@ void ProgramWriter::addOutputs() {
 /// Adds the metrics, in the order of the tasks that make them.
 void ProgramWriter::addMetrics() {
   llvm::StringSet<> counted;
-  for (auto &[role, type] : findScalars(module))
+  for (auto &[role, type] : index.scalars)
     if (role.getKind() == RoleKind::MetricCount)
       counted.insert(role.getName());
-  for (auto &[role, type] : findScalars(module))
+  for (auto &[role, type] : index.scalars)
     if (role.getKind() == RoleKind::Metric)
       program.metrics.push_back(
           {role.getName().str(), counted.contains(role.getName())});
@@ -424,7 +424,7 @@ void ProgramWriter::addTasks() {
 LogicalResult ProgramWriter::addPlaces() {
   SmallVector<ArenaLayout, 0> layouts;
   for (int64_t place = 0, e = plan.getPlaces(); place < e; ++place)
-    layouts.emplace_back(module, place);
+    layouts.emplace_back(module, index.buffers, place);
   auto contents = collectPlaces(module, plan);
   program.places.resize(contents.size());
   auto describe = [&](size_t i) -> LogicalResult {

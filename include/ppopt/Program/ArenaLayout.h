@@ -15,7 +15,8 @@ namespace mlir::pp {
 /// in a module of phase kernels.
 class ArenaLayout {
 public:
-  ArenaLayout(ModuleOp module, int64_t place);
+  /// `buffers` is the module's, and outlives the layout.
+  ArenaLayout(ModuleOp module, const BufferIndex &buffers, int64_t place);
 
   /// Returns where in the arena the address is that an action binds. Emits an
   /// error on the action if the place does not have it.
@@ -47,7 +48,7 @@ private:
   FailureOr<int64_t> getOffset(AddressAttr address, Location loc) const;
 
   int64_t place;
-  BufferIndex buffers;
+  const BufferIndex &buffers;
   SmallVector<RegionOp> regions;
   DenseMap<BufferAttr, int64_t> offsets;
   /// The offset of each slot of a schedule, relative to the first slot.

@@ -15,11 +15,14 @@ namespace mlir::pp {
 /// Symbols that the parts of a program look up, each found once.
 struct ProgramIndex {
   explicit ProgramIndex(ModuleOp module)
-      : tables(module), buffers(module), step(module) {}
+      : tables(module), buffers(module), step(module),
+        scalars(findScalars(module)), outputs(findOutputs(module)) {}
 
   ProgramTables tables;
   BufferIndex buffers;
   StepIndex step;
+  llvm::MapVector<RoleAttr, ShapedType> scalars;
+  SmallVector<TaskOutput> outputs;
 };
 
 /// Returns the program's entry of a place: the arena and its layout, the

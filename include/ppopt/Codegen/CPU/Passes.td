@@ -71,9 +71,9 @@ def CallMathLibrary : Pass<"pp-call-math-library", "::mlir::ModuleOp"> {
     Before: the ops of dialect math that `pp-convert-kernels` has left. After: calls of functions of the C library, which the module declares.
 
     ```mlir
-    %y = math.tanh %x : f64                        // before
+    %y = math.erf %x : f64                        // before
 
-    %y = llvm.call @tanh(%x) : (f64) -> f64        // after
+    %y = llvm.call @erf(%x) : (f64) -> f64        // after
     ```
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::func::FuncDialect", "::mlir::vector::VectorDialect"];
