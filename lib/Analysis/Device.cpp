@@ -42,10 +42,13 @@ const Device &pp::getBuiltinDevice() {
 
 namespace {
 
-/// What a GPU reaches, not its peak: FLOPs and bytes per nanosecond.
+/// What a GPU reaches, not its peak: FLOPs, integer instructions and bytes per
+/// nanosecond. docs/devices.md has the sources.
 struct GpuRates {
   StringRef name, model;
-  double bf16, f32, f64, memory, link;
+  double bf16, f32, f64, integers, memory, link;
+  double attention, attentionGradient; ///< in bf16
+  int64_t multiprocessors;
   int64_t mebibytes; ///< of memory, as the driver reports it
 };
 
@@ -55,22 +58,33 @@ struct GpuRates {
 /// TB/s of an A100 with 80 GB, 989, 67, 67 and 3.35 of an H100 with NVLink, 4.8
 /// TB/s of an H200.
 static constexpr GpuRates gpus[] = {
-    {"a100", "NVIDIA A100 80GB", 220e3, 17e3, 17e3, 1.7e3, 200, 81920},
-    {"h100", "NVIDIA H100 SXM", 600e3, 50e3, 50e3, 2.9e3, 300, 81559},
-    {"h200", "NVIDIA H200", 600e3, 50e3, 50e3, 4.0e3, 300, 143771},
+    {"a100", "NVIDIA A100 80GB", 260e3, 17e3, 17e3, 8.5e3, 1.7e3, 200, 73e3,
+     55e3, 108, 81920},
+    {"h100", "NVIDIA H100 SXM", 835e3, 50e3, 50e3, 12.5e3, 2.9e3, 300, 320e3,
+     170e3, 132, 81559},
+    {"h200", "NVIDIA H200", 835e3, 50e3, 50e3, 12.5e3, 4.0e3, 300, 320e3, 170e3,
+     132, 143771},
 };
 
 /// Kernels of attention in f32 and f64 compute without tensor cores, and read
 /// two operands from shared memory for three or four products: a quarter of the
-/// rate of f32. Those in bf16 use them, but a warp has fewer products of an
-/// operand than in a library's matmul, and the gradient computes seven matmuls
-/// for the five that are counted. An element's cheap operation is one of about
-/// three instructions.
+/// rate of f32. The gradient computes seven matmuls for the five that are
+/// counted. An element's cheap operation is one of about three instructions.
+///
+/// Four numbers are ten rounds of two multiplications to 64 bits and two xors
+/// of three operands. A thread draws those of its neighbours together.
+static constexpr double kDrawInstructions = 10;
+/// Nanoseconds.
+static constexpr double kTileTime = 2000;
+/// The blocks of a kernel of NCCL, one for each of its channels.
+static constexpr int64_t kNcclBlocks = 24;
+
 static Device makeGpu(const GpuRates &rates) {
   Device device;
   device.name = rates.name;
   device.model = rates.model;
   device.roofline = true;
+  device.multiprocessors = {{rates.multiprocessors, kTileTime, kNcclBlocks}};
   device.launch = 1500;
   for (auto [type, rate] : {std::pair(::ppopt::MatmulType::f32, rates.f32),
                             std::pair(::ppopt::MatmulType::f64, rates.f64),
@@ -79,14 +93,15 @@ static Device makeGpu(const GpuRates &rates) {
         type == ::ppopt::MatmulType::f64 ? rates.f64 / 2 : rates.f32;
     device.matmuls.push_back({type, {1}, {1}, {1}, {rate}, {rate}, 1});
     bool usesTensorCores = type == ::ppopt::MatmulType::bf16;
-    double forward = usesTensorCores ? rate / 3 : scalar / 4;
-    double backward = usesTensorCores ? rate / 4 : scalar / 4;
+    double forward = usesTensorCores ? rates.attention : scalar / 4;
+    double backward = usesTensorCores ? rates.attentionGradient : scalar / 4;
     device.attention.push_back({type, forward, backward, scalar / 6});
     // A division is some operations, a function of f64 some dozens.
     double operation = 3 / scalar;
     double function = type == ::ppopt::MatmulType::f64 ? 40 : 6;
     device.elements.push_back({type, 1 / operation, 1 / operation, operation,
-                               4 * operation, function * operation});
+                               4 * operation, function * operation,
+                               kDrawInstructions / rates.integers});
   }
   device.memory.push_back({1, rates.memory});
   schema::LinkRates link{10000, rates.link};
@@ -120,27 +135,10 @@ std::optional<int64_t> pp::getGpuMemory(StringRef name) {
 }
 
 Device pp::shareDevice(const Device &device, int64_t ranks) {
-  if (ranks == 1)
-    return device;
   Device shared = device;
-  for (schema::MatmulRates &matmul : shared.matmuls)
-    for (std::vector<double> *rates : {&matmul.rates, &matmul.transposed})
-      for (double &rate : *rates)
-        rate /= device.busy.matmuls;
-  for (schema::AttentionRates &attention : shared.attention)
-    for (double *rate :
-         {&attention.forward, &attention.backward, &attention.scores})
-      *rate /= device.busy.matmuls;
-  for (schema::ElementRates &elements : shared.elements) {
-    elements.elements /= device.busy.elements;
-    elements.moves /= device.busy.elements;
-    for (double *time :
-         {&elements.operation, &elements.division, &elements.function})
-      *time *= device.busy.elements;
-  }
-  for (schema::MemoryRate &memory : shared.memory)
-    memory.rate /= device.busy.memory;
-  shared.busy = {};
+  if (ranks > 1 && device.busy)
+    static_cast<schema::ComputeRates &>(shared) = *device.busy;
+  shared.busy.reset();
   return shared;
 }
 

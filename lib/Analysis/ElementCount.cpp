@@ -19,15 +19,25 @@ MatmulType pp::getRateType(Value value) {
                          : MatmulType::f32;
 }
 
+/// Returns whether an op of the scalar code computes with integers, as a random
+/// number's does.
+static bool isOnIntegers(Operation &op) {
+  Type result = op.getResult(0).getType();
+  return isa<arith::CmpIOp>(op) ||
+         (isa<IntegerType>(result) && !result.isInteger(1));
+}
+
 /// Adds one op of the scalar code of an element. Arithmetic on indices is not
 /// repeated for each element, and a conversion of types is part of a load or
 /// store.
-static void count(Operation &op, ElementWork &work) {
+static void count(Operation &op, bool draws, ElementWork &work) {
   if (isa<IndexType>(op.getResult(0).getType()) || isa<CastOpInterface>(op) ||
       op.hasTrait<OpTrait::ConstantLike>())
     return;
   ++work.operations;
-  if (isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(op))
+  if (draws && isOnIntegers(op))
+    ++work.drawing;
+  else if (isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(op))
     ++work.divisions;
   else if (isa<math::MathDialect>(op.getDialect()) &&
            !isa<math::AbsFOp, math::CopySignOp, math::FloorOp, math::CeilOp,
@@ -52,9 +62,12 @@ static ElementWork emitAndCount(ElementOpInterface op) {
         getStatisticsType(getElementTypeOrSelf(op->getOperand(operand)));
     return block.addArgument(type, loc);
   });
+  auto space = dyn_cast<IterationSpaceOpInterface>(op.getOperation());
+  bool draws = space && space.drawsNumbers();
   ElementWork work;
   for (Operation &emitted : block)
-    count(emitted, work);
+    count(emitted, draws, work);
+  work.draws = draws;
   return work;
 }
 
@@ -75,5 +88,7 @@ ElementWork pp::countElements(Operation *op, double elements) {
   work.operations = (each.operations - 1) * elements;
   work.divisions = each.divisions * elements;
   work.functions = each.functions * elements;
+  work.draws = each.draws * elements;
+  work.drawing = each.drawing * elements;
   return work;
 }

@@ -18,10 +18,16 @@ namespace {
 /// The time in a run of a task.
 class RunClock {
 public:
-  /// Of a run on a place.
-  RunClock(const Links &links, int64_t place) : links(links), place(place) {}
+  /// Of a run on a place, whose work slows down to `besides` while a collective
+  /// is in flight.
+  RunClock(const Links &links, int64_t place, double besides)
+      : links(links), place(place), besides(besides) {}
 
-  void advance(double by) { time.total += by; }
+  void advance(double by) {
+    double slow = std::max(lastEnd - now(), 0.0);
+    double done = std::min(by, slow * besides);
+    time.total += done / besides + by - done;
+  }
   double now() const { return time.total; }
 
   /// Starts a collective at `earliest`, or when its channel is free.
@@ -33,6 +39,7 @@ public:
     free =
         start + links.estimateTime(collective.getCollective().getKind(), bytes,
                                    collective.getGroup().getGeometry(), place);
+    lastEnd = std::max(lastEnd, free);
     time.collectives.push_back({collective, start, free, 0, 0});
   }
 
@@ -47,7 +54,9 @@ public:
 private:
   const Links &links;
   const int64_t place;
+  const double besides;
   TaskTime time;
+  double lastEnd = 0; ///< of the collectives that have been started
   llvm::DenseMap<int64_t, double> channelFree;
 };
 
@@ -94,6 +103,15 @@ private:
 
 } // namespace
 
+/// Returns the share of its rate that work has beside a collective.
+static double getShareBesides(const Device &device) {
+  if (!device.multiprocessors)
+    return 1;
+  const ::ppopt::schema::Multiprocessors &gpu = *device.multiprocessors;
+  return 1 -
+         static_cast<double>(gpu.collective) / static_cast<double>(gpu.count);
+}
+
 TaskTimes::TaskTimes(ModuleOp module)
     : device(getDevice(module)), links(module), ofOps(device) {
   for (auto plan : module.getOps<PlanOp>())
@@ -105,7 +123,7 @@ TaskTimes::TaskTimes(ModuleOp module)
 
 TaskTime TaskTimes::estimate(TaskOp task) const {
   SmallVector<TaskCollectiveAttr> listed = task.getCollectiveList();
-  RunClock clock(links, task.getPlace());
+  RunClock clock(links, task.getPlace(), getShareBesides(device));
   TensorCollectives onTensors(clock, prefetches);
   task.walk([&](Operation *op) {
     onTensors.waitForOperands(op);

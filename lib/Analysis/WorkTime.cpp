@@ -17,6 +17,8 @@ ElementWork &ElementWork::operator+=(const ElementWork &other) {
   operations += other.operations;
   divisions += other.divisions;
   functions += other.functions;
+  draws += other.draws;
+  drawing += other.drawing;
   return *this;
 }
 
@@ -112,6 +114,43 @@ static double getStride(const MatmulWork &work) {
                                                             : 4);
 }
 
+static double getMemoryRate(const Device &device, double bytes) {
+  const std::vector<schema::MemoryRate> &memory = device.memory;
+  GridPosition at(memory, bytes, [](const schema::MemoryRate &rate) {
+    return static_cast<double>(rate.bytes);
+  });
+  size_t next = at.low + (at.beyond > 0 ? 1 : 0);
+  return interpolate(memory[at.low].rate, memory[next].rate, at.beyond);
+}
+
+/// Returns the share of a GPU's rate that a matmul of one batch or many reaches
+/// if its tiles are dealt out to the multiprocessors. They take turns at the
+/// tiles, so the last turn may leave some of them idle. A library chooses among
+/// shapes of tiles, and may cut the terms into parts whose sums it adds.
+static double getShareOfRate(const Device &device, const MatmulWork &work,
+                             double rate) {
+  constexpr std::pair<int, int> shapes[] = {
+      {128, 256}, {256, 128}, {128, 192}, {192, 128}, {128, 128}};
+  constexpr int mostParts = 16;
+  const schema::Multiprocessors &gpu = *device.multiprocessors;
+  auto count = static_cast<double>(gpu.count);
+  double products = work.flops / 2, best = 0;
+  double matrices = products / (work.m * work.n * work.k);
+  for (auto [rows, columns] : shapes)
+    for (int parts = 1; parts <= mostParts; ++parts) {
+      double tiles = matrices * parts * std::ceil(work.m / rows) *
+                     std::ceil(work.n / columns);
+      double ofTerms = 2.0 * rows * columns * work.k / parts / (rate / count);
+      double time = std::ceil(tiles / count) * (ofTerms + gpu.tile);
+      if (parts > 1) { // each sum is written and read in f32
+        double bytes = 8 * matrices * parts * work.m * work.n;
+        time += bytes / getMemoryRate(device, bytes);
+      }
+      best = std::max(best, work.flops / rate / time);
+    }
+  return best;
+}
+
 static double getRate(const schema::MatmulRates &grid, const MatmulWork &work) {
   const std::vector<double> &rates =
       work.isTransposed ? grid.transposed : grid.rates;
@@ -137,21 +176,15 @@ static double getRate(const schema::MatmulRates &grid, const MatmulWork &work) {
 }
 
 static double getRate(const Device &device, const MatmulWork &work) {
-  if (work.kind == MatmulWork::Library)
-    return getRate(findType(device.matmuls, work.type), work);
+  if (work.kind == MatmulWork::Library) {
+    double rate = getRate(findType(device.matmuls, work.type), work);
+    return device.multiprocessors ? rate * getShareOfRate(device, work, rate)
+                                  : rate;
+  }
   const schema::AttentionRates &attention =
       findType(device.attention, work.type);
   return work.kind == MatmulWork::Attention ? attention.forward
                                             : attention.backward;
-}
-
-static double getMemoryRate(const Device &device, double bytes) {
-  const std::vector<schema::MemoryRate> &memory = device.memory;
-  GridPosition at(memory, bytes, [](const schema::MemoryRate &rate) {
-    return static_cast<double>(rate.bytes);
-  });
-  size_t next = at.low + (at.beyond > 0 ? 1 : 0);
-  return interpolate(memory[at.low].rate, memory[next].rate, at.beyond);
 }
 
 double Work::getComputeTime(const Device &device) const {
@@ -167,6 +200,8 @@ double Work::getComputeTime(const Device &device) const {
     ofElements.add(parts.scores, findType(device.attention, type).scores);
     more += parts.operations * rates.operation +
             parts.divisions * rates.division + parts.functions * rates.function;
+    if (rates.draw > 0)
+      more += parts.draws * rates.draw - parts.drawing * rates.operation;
   }
   return ofFlops.getTime() + ofElements.getTime() + more;
 }

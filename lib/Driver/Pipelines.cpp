@@ -107,7 +107,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
     return;
   case Phase::Partitioned:
     manager.addPass(createReadThroughViews());
-    buildShardPipeline(manager);
+    buildShardPipeline(manager, options.cutTransfers);
     manager.addPass(createLowerModelReshards());
     manager.addPass(createSplitTasks());
     manager.addPass(createFormBuckets());

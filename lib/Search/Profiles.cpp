@@ -139,6 +139,11 @@ static Profile compileProfile(Compilation &compilation, const PlanSpace &space,
   profile.places = describePlaces(report);
   profile.graph = report.graph;
   profile.links = getEdgeLinks(*compiled->module, report.graph);
+  // Ranks that split the batch may put places so far from each other that a
+  // value is sent in parts which these ranks send whole.
+  if (plan.cutTransfers == TransferCuts::Auto)
+    for (ppopt::schedule::Edge &edge : profile.graph.edges)
+      edge.bytes /= key.point.tp;
   setDevice(*compiled->module, makeIdeal(getDevice(*compiled->module)));
   setCluster(*compiled->module, makeIdeal(getCluster(*compiled->module)));
   if (succeeded(predictLaunches(*compiled->module, report)))

@@ -46,19 +46,29 @@ void checkGrid(const schema::MatmulRates &matmul, const Path &path) {
                                   rates->size(), points));
 }
 
+void checkRates(const schema::ComputeRates &rates, const Path &root) {
+  checkTypes(rates.matmuls, root["matmuls"]);
+  checkTypes(rates.attention, root["attention"]);
+  checkTypes(rates.elements, root["elements"]);
+  const Path matmuls = root["matmuls"], memory = root["memory"];
+  for (size_t i = 0; i < rates.matmuls.size(); ++i)
+    checkGrid(rates.matmuls[i], matmuls[i]);
+  if (rates.memory.empty())
+    memory.fail("has no elements");
+  for (size_t i = 1; i < rates.memory.size(); ++i)
+    if (rates.memory[i].bytes <= rates.memory[i - 1].bytes)
+      memory.fail("is not in ascending order of bytes");
+}
+
 /// Checks what single fields do not say.
 void check(const Device &device, const Path &root) {
-  checkTypes(device.matmuls, root["matmuls"]);
-  checkTypes(device.attention, root["attention"]);
-  checkTypes(device.elements, root["elements"]);
-  const Path matmuls = root["matmuls"], memory = root["memory"];
-  for (size_t i = 0; i < device.matmuls.size(); ++i)
-    checkGrid(device.matmuls[i], matmuls[i]);
-  if (device.memory.empty())
-    memory.fail("has no elements");
-  for (size_t i = 1; i < device.memory.size(); ++i)
-    if (device.memory[i].bytes <= device.memory[i - 1].bytes)
-      memory.fail("is not in ascending order of bytes");
+  checkRates(device, root);
+  if (device.busy)
+    checkRates(*device.busy, root["busy"]);
+  if (auto &gpu = device.multiprocessors; gpu && gpu->collective >= gpu->count)
+    root["multiprocessors"]["collective"].fail(
+        fmt::format("is {}, which is not less than the count {}",
+                    gpu->collective, gpu->count));
 }
 
 void check(const schema::Cluster &cluster, const Path &root) {
@@ -70,8 +80,10 @@ template <typename T>
 T readDocument(const Json &document, const std::string &what) {
   if (!document.is_object())
     throw Error("is not the document of a " + what);
-  if (document.value("version", Json()) != 1)
-    throw Error("version is not 1, the version that this ppopt reads");
+  if (document.value("version", Json()) != T::currentVersion)
+    throw Error(
+        fmt::format("version is not {}, the version that this ppopt reads",
+                    T::currentVersion));
   T read;
   const Path root(nullptr, nullptr);
   Scope scope;

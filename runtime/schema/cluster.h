@@ -36,7 +36,8 @@ struct Level {
 
 struct Cluster {
   static constexpr const char *title = "Cluster";
-  int64_t version = 1;
+  static constexpr int64_t currentVersion = 1;
+  int64_t version = currentVersion;
   std::string name, device;
   bool trees = false;
   std::vector<Level> levels;

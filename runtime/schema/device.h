@@ -69,7 +69,7 @@ struct ElementRates {
   static constexpr const char *title = "Rates of elements";
   MatmulType type = MatmulType::f32;
   double elements = 0, moves = 0;
-  double operation = 0, division = 0, function = 0;
+  double operation = 0, division = 0, function = 0, draw = 0;
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("type", self.type, "of the elements; integers count as f32");
@@ -89,6 +89,10 @@ struct ElementRates {
     f("function", self.function,
       "additional nanoseconds for an exponential, a logarithm, a tanh",
       notNegative);
+    f.optional("draw", self.draw,
+               "nanoseconds for a random number; 0: those of the operations "
+               "that draw it",
+               notNegative);
   }
 };
 
@@ -125,52 +129,72 @@ struct RankRates {
   }
 };
 
-/// By how much work slows down while every core of the machine is busy.
-struct BusyFactors {
-  static constexpr const char *title = "Slowdown of a busy machine";
-  double matmuls = 1, elements = 1, memory = 1;
-
-  template <typename V, typename T> static void visit(V &f, T &self) {
-    f("matmuls", self.matmuls, "time of a matmul, attention's included",
-      positive);
-    f("elements", self.elements, "time of what is computed by elements",
-      positive);
-    f("memory", self.memory, "time of what is read and written", positive);
-  }
-};
-
-struct Device {
-  static constexpr const char *title = "Device";
-  int64_t version = 1;
-  std::string name, model;
-  int64_t threads = 1;
+/// How fast a rank computes.
+struct ComputeRates {
+  static constexpr const char *title = "Rates of computing";
   std::vector<MatmulRates> matmuls;
   std::vector<AttentionRates> attention;
   std::vector<ElementRates> elements;
   std::vector<MemoryRate> memory;
   double launch = 0;
-  bool roofline = false;
-  std::optional<RankRates> processes;
-  RankRates localThreads;
-  BusyFactors busy;
 
   template <typename V, typename T> static void visit(V &f, T &self) {
-    f("version", self.version, "of these fields: 1");
-    f("name", self.name, "what `--device` calls it");
-    f("model", self.model, "the processor's model, as the system names it");
-    f("threads", self.threads, "of the rank that was measured", positive);
     f("matmuls", self.matmuls, "one for each of f32, f64 and bf16");
     f("attention", self.attention, "likewise");
     f("elements", self.elements, "likewise");
     f("memory", self.memory, "by how much a launch touches, ascending");
     f("launch", self.launch, "nanoseconds that each launch adds", notNegative);
+  }
+};
+
+/// What launches of a GPU share out.
+struct Multiprocessors {
+  static constexpr const char *title = "Multiprocessors";
+  int64_t count = 0;
+  double tile = 0;
+  int64_t collective = 0;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("count", self.count,
+      "among which a library deals out the tiles of a matmul; the rates of "
+      "matmuls are those of tiles that keep all of them busy",
+      positive);
+    f("tile", self.tile,
+      "nanoseconds of a tile of a matmul before and after its terms",
+      notNegative);
+    f("collective", self.collective,
+      "of these, how many a collective takes while it runs", notNegative);
+  }
+};
+
+struct Device : ComputeRates {
+  static constexpr const char *title = "Device";
+  static constexpr int64_t currentVersion = 2;
+  int64_t version = currentVersion;
+  std::string name, model;
+  int64_t threads = 1;
+  bool roofline = false;
+  std::optional<Multiprocessors> multiprocessors;
+  std::optional<RankRates> processes;
+  RankRates localThreads;
+  std::optional<ComputeRates> busy;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("version", self.version, "of these fields: 2");
+    f("name", self.name, "what `--device` calls it");
+    f("model", self.model, "the processor's model, as the system names it");
+    f("threads", self.threads, "of the rank that was measured", positive);
+    ComputeRates::visit(f, self);
     f.optional("roofline", self.roofline,
                "whether a launch computes while it reads and writes, as a GPU "
                "does, and takes as long as the slower of both, not their sum");
+    f.optional("multiprocessors", self.multiprocessors, "of a GPU");
     f("processes", self.processes,
       "between ranks that are processes; null where MPI was not found");
     f("local_threads", self.localThreads, "between ranks that are threads");
-    f("busy", self.busy, "what the other ranks of the machine cost");
+    f("busy", self.busy,
+      "the rates while all ranks that the machine has room for compute at "
+      "once; null where it has room for one");
   }
 };
 

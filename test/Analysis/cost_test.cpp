@@ -54,6 +54,35 @@ TEST(Device, TakesTheRateOfASize) {
   EXPECT_DOUBLE_EQ(rate(1000, 16, MatmulType::f64), 105);
 }
 
+TEST(Device, DealsOutTilesToMultiprocessors) {
+  Device device = getBuiltinDevice();
+  device.roofline = true;
+  device.matmuls[0].rates = {1e4}; // 1000 of each multiprocessor
+  device.multiprocessors = {/*count=*/10, /*tile=*/50, /*collective=*/0};
+  device.memory = {{1, 1e-6}}; // parts of a sum would take for ever
+  auto time = [&](double m, double n, double k, double matrices = 1) {
+    Work work = makeMatmul(m, n, k, MatmulType::f32);
+    work.matmuls[0].flops *= matrices;
+    return work.getTime(device);
+  };
+  constexpr double ofTerm = 2 * 128 * 256 / 1000.0; // of the largest tile
+  // One turn of ten tiles, and one of which a tile has a single column.
+  EXPECT_NEAR(time(1280, 256, 100), 100 * ofTerm + 50, 1e-9);
+  EXPECT_NEAR(time(128, 2305, 100), 100 * ofTerm + 50, 1e-9);
+  EXPECT_NEAR(time(128, 256, 100, 10), 100 * ofTerm + 50, 1e-9);
+  // An eleventh tile would be a second turn: tiles of 192 by 128 take two, too,
+  // and are smaller.
+  EXPECT_NEAR(time(1408, 256, 100), 2 * (75 * ofTerm + 50), 1e-9);
+  // Few terms: a tile's own time is most of it.
+  EXPECT_NEAR(time(1280, 256, 1), ofTerm + 50, 1e-9);
+  // One tile alone has a tenth of the GPU, unless its terms are cut: half as
+  // large, five parts each, with a sum for each part in memory.
+  EXPECT_NEAR(time(128, 256, 1e4), 1e4 / 2 * ofTerm + 50, 1e-9);
+  device.memory = {{1, 1000}};
+  EXPECT_NEAR(time(128, 256, 1e4),
+              1e4 / 10 * ofTerm + 50 + 8 * 5 * 128 * 256 / 1000.0, 1e-9);
+}
+
 TEST(Device, TakesTheMemoryRateOfALaunch) {
   Device device = getBuiltinDevice();
   device.memory = {{1000, 10}, {100000, 2}};
@@ -76,12 +105,14 @@ TEST(Device, TakesTheMemoryRateOfALaunch) {
 
 TEST(Device, IsSlowerForSeveralRanks) {
   Device device = getBuiltinDevice();
-  device.busy = {1.5, 2, 4};
-  Work matmul = makeMatmul(8, 8, 8, MatmulType::bf16), moved;
+  Work moved;
   moved.setBytes(64);
-  Device shared = shareDevice(device, 2);
-  EXPECT_DOUBLE_EQ(matmul.getTime(shared), 1.5 * matmul.getTime(device));
-  EXPECT_DOUBLE_EQ(moved.getTime(shared), 4 * moved.getTime(device));
+  EXPECT_DOUBLE_EQ(moved.getTime(shareDevice(device, 2)),
+                   moved.getTime(device));
+  device.busy = device;
+  device.busy->memory[0].rate /= 4;
+  EXPECT_DOUBLE_EQ(moved.getTime(shareDevice(device, 2)),
+                   4 * moved.getTime(device));
   EXPECT_DOUBLE_EQ(moved.getTime(shareDevice(device, 1)),
                    moved.getTime(device));
 }

@@ -123,7 +123,7 @@ def check_mutations(programs):
     missing = names - {row[0] for row in [*MUTATED, *plans.MUTATED, *plans.RACES, *plans.STALE]}
     missing -= {"mask-left-out", "share-left-out"}  # check_evaluation.py
     missing -= {"bias-in-each-part", "partial-gradient-scaled", "norm-counts-copies", "nested-cut-transposed", "look-up-at-zero",
-                "look-up-not-masked", "scatter-at-zero"}  # check_tensor_parallel.py
+                "look-up-not-masked", "scatter-at-zero", "sent-part-at-zero", "received-not-gathered"}  # check_tensor_parallel.py
     missing -= {row[0] for row in [*check_zero.MUTATED, *check_zero.POISONED]} | set(check_zero.ENDED)
     missing -= {"outputs-exchanged", "rows-rotated", "output-not-gathered"}  # check_predictions.py
     missing -= {"statistics-of-one-rank", "rows-not-scattered", "share-not-divided", "ranks-outermost"}  # check_rows.py

@@ -2,9 +2,11 @@
 
 #include "Mutations.h"
 
+#include "ppopt/Analysis/TaskCollectives.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/RandomKey.h"
+#include "ppopt/Dialect/PP/Shapes.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -41,6 +43,8 @@ ArrayRef<Mutation> pp::getMutations() {
       {"look-up-at-zero", Phase::Partitioned, createLookUpAtZero},
       {"look-up-not-masked", Phase::Partitioned, createLookUpNotMasked},
       {"scatter-at-zero", Phase::Partitioned, createScatterAtZero},
+      {"sent-part-at-zero", Phase::Partitioned, createSentPartAtZero},
+      {"received-not-gathered", Phase::Partitioned, createReceivedNotGathered},
       {"outputs-exchanged", Phase::Partitioned, createOutputsExchanged,
        ProgramKind::Prediction},
       {"rows-rotated", Phase::Partitioned, createRowsRotated,
@@ -110,6 +114,20 @@ void pp::takeFirstTile(Operation *op) {
                             cut.getPeriod());
   });
   op->setAttr("tile", TileAttr::get(op->getContext(), cuts, tile.getShape()));
+}
+
+void pp::takeOwnPartForAll(AllGatherOp gather) {
+  OpBuilder builder(gather);
+  int64_t parts =
+      getShape(gather.getResult()).front() / getShape(gather.getX()).front();
+  gather.replaceAllUsesWith(
+      ConcatOp::create(builder, gather.getLoc(), gather.getType(),
+                       SmallVector<Value>(parts, gather.getX()), /*dim=*/0)
+          .getResult());
+  auto task = gather->getParentOfType<TaskOp>();
+  gather.erase();
+  task.setCollectivesAttr(
+      ArrayAttr::get(task.getContext(), describeCollectives(task)));
 }
 
 AllReduceOp pp::findSum(ModuleOp module, ArrayRef<TaskKind> kinds) {

@@ -43,6 +43,10 @@ SmallVector<unsigned> getOutputs(TaskOp task);
 /// 0 on meshes of fewer axes, for all axes.
 void takeFirstTile(Operation *op);
 
+/// Replaces a gather of a task, and its entry of the signature: each rank takes
+/// its part for all parts.
+void takeOwnPartForAll(AllGatherOp gather);
+
 /// Returns the first op of a kind that is `wanted`; null if there is none.
 template <typename OpT>
 OpT findFirst(ModuleOp module, function_ref<bool(OpT)> wanted) {

@@ -2,8 +2,6 @@
 
 #include "Mutations.h"
 
-#include "ppopt/Analysis/TaskCollectives.h"
-#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/TaskOps.h"
 
@@ -26,17 +24,7 @@ struct OutputNotGathered : pp::impl::OutputNotGatheredBase<OutputNotGathered> {
     if (failed(requireChange(bool(gather), getOperation(),
                              "gather in a task that makes outputs")))
       return signalPassFailure();
-    OpBuilder builder(gather);
-    int64_t parts =
-        getShape(gather.getResult()).front() / getShape(gather.getX()).front();
-    gather.replaceAllUsesWith(
-        ConcatOp::create(builder, gather.getLoc(), gather.getType(),
-                         SmallVector<Value>(parts, gather.getX()), /*dim=*/0)
-            .getResult());
-    auto task = gather->getParentOfType<TaskOp>();
-    gather.erase();
-    task.setCollectivesAttr(
-        ArrayAttr::get(&getContext(), describeCollectives(task)));
+    takeOwnPartForAll(gather);
   }
 };
 

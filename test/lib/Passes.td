@@ -217,6 +217,21 @@ def NormCountsCopies : Pass<"mutate-norm-counts-copies", "::mlir::ModuleOp"> {
   }];
 }
 
+def SentPartAtZero : Pass<"mutate-sent-part-at-zero", "::mlir::ModuleOp"> {
+  let summary = "Each rank along an axis of the model sends the first part of a value";
+  let description = [{
+    The first `pp.own_part` that a task returns reads the last coordinate of the random key, which is 0 on meshes of fewer axes: the place that gathers the parts
+    gets one several times. No verifier can see it; the comparison of losses must.
+  }];
+}
+
+def ReceivedNotGathered : Pass<"mutate-received-not-gathered", "::mlir::ModuleOp"> {
+  let summary = "Each rank along an axis of the model takes its part of what another place sends for all parts";
+  let description = [{
+    The first `pp.all_gather` of a value that its task takes, and its entry of the signature, are gone. No verifier can see it; the comparison of losses must.
+  }];
+}
+
 // Of the program that predicts.
 
 def OutputsExchanged : Pass<"mutate-outputs-exchanged", "::mlir::ModuleOp"> {

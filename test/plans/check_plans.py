@@ -5,6 +5,7 @@ may be faster than its choice by more than it says. What is given stays, limits 
 By hand: check_plans.py --filter 'gpt.*4 ranks'.
 """
 import itertools
+import json
 import os
 import re
 import subprocess
@@ -22,6 +23,10 @@ UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 ROUNDING = 1.002  # of printed times
 WAYS = [("1f1b", []), ("interleaved", ["--chunks", "2"]), ("interleaved", ["--chunks", "4"]), ("zb-h1", []), ("zb-v", []), ("dualpipe-v", [])]
 CPU, GPU = ["--device", "builtin", "--threads", "1"], ["--target", "cuda", "--device", "h100"]
+# Machines of two devices on a slow network: what tp agrees on crosses it in parts.
+CLUSTER = {"version": 1, "name": "pairs",
+           "levels": [{"name": "near", "size": 2, **{use: {"latency": 100, "rate": 50} for use in ("transfer", "collective")}},
+                      {"name": "far", "size": 8, **{use: {"latency": 2000, "rate": 0.2} for use in ("transfer", "collective")}}]}
 SMALL = [*CPU, "--recompute", "cheap"]  # a third of the space
 MOST_SLOWER = 0.02  # as the search promises
 
@@ -168,6 +173,10 @@ def main():
             harness.case(f"{name}, 2 ranks", lambda name=name: case(name, 4).check_best(2, CPU, ["none", "cheap", "layer"]))
         for name, machine in [("gpt", CPU), ("skips", GPU), ("towers", CPU)]:
             harness.case(f"{name}, 4 ranks", lambda name=name, machine=machine: case(name, 4).check_best(4, machine, ["cheap"]))
+        cluster = os.path.join(directory, "cluster.json")
+        with open(cluster, "w") as file:
+            json.dump(CLUSTER, file)
+        harness.case("gpt, 4 ranks on two machines", lambda: case("gpt", 4).check_best(4, [*CPU, "--cluster", cluster], ["cheap"]))
         harness.case("what is given", lambda: case("gpt", 4).check_given())
         harness.case("memory", lambda: case("skips", 8).check_memory())
         harness.case("file", lambda: case("skips", 4).check_file(directory))

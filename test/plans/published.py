@@ -4,6 +4,7 @@
     PYTHONPATH=test test/plans/published.py --build build/release [--only 1008]
 
 GPTs: Narayanan et al. 2021 (arXiv 2104.04473), table 1; microbatches and chunks as in NVIDIA/Megatron-LM, examples/sc21/run_table_1.sh.
+Dropout is what Megatron-LM has where a script gives none: 0.1, that of attention's probabilities too, so their scores are in memory.
 Llama 3 405B: arXiv 2407.21783, table 4, without the row with context parallelism, which this version does not have. It is planned
 with half of the replicas and of the batch, whose logits have more elements than a value may have: a GPU has the same work.
 Rates are those of the device and the cluster (docs/clusters.md); none was fitted to a row.
@@ -18,6 +19,7 @@ import tempfile
 MEGATRON = ("h.*.attn.qkv.weight=[{}, {3 * tp}]; h.*.attn.proj.weight=[{tp}, {}]; h.*.mlp.fc.weight=[{}, {tp}]; "
             "h.*.mlp.proj.weight=[{tp}, {}]; wte=[{tp}, {}]")
 VOCABULARY = "lm_head.weight=[{tp}, {}]; model.embed_tokens.weight=[{tp}, {}]"
+DROPOUT = ["--dropout", 0.1, "--attention-dropout", 0.1]
 UNITS = {"s": 1, "ms": 1e-3, "us": 1e-6}
 
 
@@ -49,7 +51,7 @@ class Row:
 
 
 def gpt(name, heads, width, layers, parts, places, ranks, batch, rows, chunks, published):
-    return Row(f"GPT {name}", ["gpt", "--heads", heads, "--vocab", 51200], layers, width, 2048, 51200, batch, places, parts, ranks,
+    return Row(f"GPT {name}", ["gpt", "--heads", heads, "--vocab", 51200, *DROPOUT], layers, width, 2048, 51200, batch, places, parts, ranks,
                rows, chunks, published,
                ["--gpu", "sm_80", "--cluster", "dgx-a100", "--recompute", "layer", *(["--shard", MEGATRON] if parts > 1 else [])])
 

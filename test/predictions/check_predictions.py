@@ -41,6 +41,7 @@ LOOK_UPS = {"one": [], "dp, microbatches": ["--mesh", "dp=2", "--microbatches", 
             "trainers": ["--mesh", "dp=2", "--sync", "async"],
             "what training alone does": ["--mesh", "fsdp=2", "--zero", "3", "--gather", "step", "--grad-dtype", "bf16", "--ema"]}
 GPTS = {"one": [], "dp, pp": ["--mesh", "dp=2,pp=2"], "zero 3": ["--mesh", "fsdp=2", "--zero", "3"], "tp": ["--mesh", "tp=2"], "tp, pp": ["--mesh", "tp=2,pp=2"],
+        "in parts": ["--mesh", "tp=2,pp=2", "--cut-transfers", "always"],
         "tp, table by rows": ["--mesh", "tp=2", "--shard", "wte=[{tp}, {}]"], "local": ["--mesh", "pp=2", "--launch", "local"], "blocks": ["--block-bytes", "64"]}
 # Mutations of the program that predicts (support/mutations.py), each with a plan of the classifier, or of the look-up, that must see it.
 MUTATED = [("outputs-exchanged", "one"), ("rows-rotated", "one"), ("rows-rotated", "zero 3, pp"), ("output-not-gathered", "tp, classes"),

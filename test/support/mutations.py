@@ -37,6 +37,8 @@ VERIFIER = {"position-off-by-one": None,
             "outputs-exchanged": None,
             "rows-rotated": None,
             "output-not-gathered": None,
+            "sent-part-at-zero": None,
+            "received-not-gathered": None,
             "tied-not-summed": r"sums #pp.buffer<grads, \"b\d+\"> over \d+ ranks, and not the \d+ that have a part of it"
                                r"|needs #pp.buffer<grads, \"b\d+\"> of all ranks, which is not summed yet",
             "gradient-not-summed": r"needs #pp.buffer<grads, \"b\d+\"> of all ranks, which is not summed yet",

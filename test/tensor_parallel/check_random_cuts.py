@@ -7,6 +7,7 @@ test/shardings interprets such models after sharding; this is about the code tha
 import argparse
 import collections
 import functools
+import json
 import os
 import pathlib
 import re
@@ -35,31 +36,37 @@ SEEDS = [*range(16, 32), 75, 77, 91, 133, 134]
 # Of a model whose numbers rounding changes by more, nothing is compared.
 NOISE, MOST_CHANGE = 1e-15, 1e-13
 LEAST_COMPARED = 0.5  # of the seeds
+# Seeds of models on two places, and links by which these send each other parts of whatever the ranks of a place agree on.
+IN_PARTS = [243, 244, 305, 359, 395, 425, 449, 525, 551, 575, 614, 659]
+SLOW_TRANSFERS = {"version": 1, "name": "slow transfers",
+                  "levels": [{"name": "all", "size": 64, "transfer": {"latency": 1, "rate": 1}, "collective": {"latency": 0, "rate": 1000}}]}
 
 
 class Models:
     def __init__(self, ppopt, directory):
         self.ppopt, self.directory = ppopt, directory
         self.lock = threading.Lock()
-        self.refusals, self.compared = collections.Counter(), 0
+        self.refusals, self.compared, self.in_parts = collections.Counter(), 0, 0
+        self.cluster = os.path.join(directory, "cluster.json")
+        pathlib.Path(self.cluster).write_text(json.dumps(SLOW_TRANSFERS))
 
-    def check_seed(self, seed):
+    def check_seed(self, seed, *flags):
         for attempt in range(20):
             case = draw_case(seed + attempt * 10**7)
             dice = Dice([seed, attempt, 61])
             ranks = np.prod([size for _, size in case.mesh])
-            if ranks <= MOST_RANKS and any(axis not in (*BATCH_AXES, "pp") for axis, _ in case.mesh) and self.check_case(f"seed{seed}", case, dice):
+            if ranks <= MOST_RANKS and any(axis not in (*BATCH_AXES, "pp") for axis, _ in case.mesh) and self.check_case(f"seed{seed}", case, dice, flags):
                 return
         raise AssertionError(f"seed {seed}: no model whose numbers can be known")
 
-    def check_case(self, name, case, dice):
+    def check_case(self, name, case, dice, more):
         """Returns whether the model says something. `ep` has another name: the command line keeps it for what is to come."""
         description = case.description
         mesh = ",".join(f"{axis}={size}" for axis, size in case.mesh).replace("ep=", "xp=")
         path = os.path.join(self.directory, name + ".mlir")
         text = re.sub(r"\bep\b", "xp", pp_text(description))
         pathlib.Path(path).write_text(text)
-        flags = ["--mesh", mesh, "--microbatches", str(case.microbatches), "--threads", "1"]
+        flags = ["--mesh", mesh, "--microbatches", str(case.microbatches), "--threads", "1", *more]
         if any(axis in BATCH_AXES for axis, _ in case.mesh):
             flags += ["--zero", str(dice.pick([0, 1, 2, 3])), "--bucket-bytes", "500"]
         stem = path[:-5]
@@ -84,7 +91,14 @@ class Models:
             raise Mismatch(f"{path}, {' '.join(flags)}: {mismatch}") from mismatch
         with self.lock:
             self.compared += 1
+            self.in_parts += bool(more) and self.count_sent(stem, flags) < self.count_sent(stem, [*flags, "--cut-transfers", "never"])
         return True
+
+    def count_sent(self, stem, flags):
+        """The bytes of all transfers of a microbatch."""
+        executable = compile_model(self.ppopt, stem + ".mlir", f"{stem}.sent", flags)
+        os.remove(executable.path)
+        return sum(transfer["bytes"] for transfer in executable.program["transfers"])
 
     def train(self, stem, word, flags, inputs, init):
         executable = compile_model(self.ppopt, stem + ".mlir", f"{stem}.{word}", ["--optimizer", "sgd", *flags])
@@ -107,6 +121,9 @@ class Models:
             print(f"  {times}: {text}")
         assert self.compared >= LEAST_COMPARED * count, f"{self.compared} of {count} were compared"
 
+    def check_in_parts(self, count):
+        assert self.in_parts >= LEAST_COMPARED * count, f"{self.in_parts} of {count} sent something in parts"
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -123,6 +140,10 @@ def main():
         models = Models(harness.ppopt, directory)
         harness.cases([(f"seed {seed}", functools.partial(models.check_seed, seed)) for seed in seeds])
         harness.case("refusals", lambda: models.check_refused(len(seeds)))
+        in_parts = seeds if harness.args.seeds else IN_PARTS
+        harness.cases([(f"in parts, seed {seed}", functools.partial(models.check_seed, seed, "--cluster", models.cluster)) for seed in in_parts])
+        if not harness.args.seeds:
+            harness.case("sent in parts", lambda: models.check_in_parts(len(IN_PARTS)))
     return harness.finish()
 
 

@@ -21,7 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 from support import safetensors_io  # noqa: E402
 from support.checkpoints import expect_same_bits, step_folder, tensors_of  # noqa: E402
-from support.executable import checked, compile_model, environment, expect_close  # noqa: E402
+from support.executable import Once, checked, compile_model, environment, expect_close  # noqa: E402
 from support.mpirun import under_mpirun  # noqa: E402
 from support.results import Harness  # noqa: E402
 
@@ -52,7 +52,7 @@ class Bench:
     """A model, what it trains on, a file of parameters, and the programs that were compiled."""
 
     def __init__(self, ppopt, directory):
-        self.ppopt, self.directory = ppopt, directory
+        self.ppopt, self.directory, self.once = ppopt, directory, Once()
         self.model = self.path("gpt.mlir")
         checked([ppopt, "model", "gpt", *GPT, "-o", self.model])
         random = np.random.default_rng(3)
@@ -77,8 +77,8 @@ class Bench:
         return os.path.join(self.directory, name)
 
     def compile(self, mesh, flags, generates=False):
-        path = self.path(re.sub(r"\W+", "_", " ".join(["train", mesh, *flags])))
-        return compile_model(self.ppopt, self.model, path, ["--mesh", mesh, *flags, "--threads", "1"], generates=generates)
+        path = self.path(re.sub(r"\W+", "_", " ".join(["generate" if generates else "train", mesh, *flags])))
+        return self.once(path, lambda: compile_model(self.ppopt, self.model, path, ["--mesh", mesh, *flags, "--threads", "1"], generates=generates))
 
     def train(self, executable, name, *flags, steps, launch="threads"):
         """Trains. Returns {step: (loss, norm)} of this run."""

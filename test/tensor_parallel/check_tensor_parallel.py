@@ -54,6 +54,7 @@ BY_ROWS = ["--shard", "wte=[{tp}, {}]"]
 BOTH_BY_ROWS = ["--shard", "wte=[{tp}, {}]; lm_head.weight=[{tp}, {}]"]
 
 BF16 = ["--precision", "bf16"]
+SENT_IN_PARTS = ["--cut-transfers", "always"]
 
 #       model      mesh                 further flags of the compiler
 PLANS = [("gpt", "tp=2", []),
@@ -117,6 +118,20 @@ TWO_AXES = [("grid", "tp=2,sp=2", []),
             ("dropout", "tp=2,sp=2", ["--shard", HEADS_BY_BOTH]),
             ("untied", "tp=3,sp=2", ["--shard", TABLE_BY_ONE])]
 
+# Plans whose places send each other parts: all bits are those of whole transfers.
+IN_PARTS = [("gpt", "tp=2,pp=2", []),
+            ("gpt", "pp=4,tp=2", ["--microbatches", "4"]),
+            ("untied", "tp=3,pp=2", ["--schedule", "zb-v", "--microbatches", "4"]),
+            ("gpt", "dp=2,pp=2,tp=2", ["--schedule", "interleaved", "--microbatches", "4", "--zero", "1"]),
+            ("dropout", "pp=2,tp=2", ["--schedule", "dualpipe-v", "--microbatches", "4", "--recompute", "none"]),
+            ("dropout", "pp=2,tp=2", ["--schedule", "zb-h1", "--microbatches", "4", "--recompute", "layer"]),
+            ("untied", "fsdp=2,tp=2,pp=2", ["--zero", "3", "--bucket-bytes", "8KiB"]),
+            ("gpt", "tp=4,pp=2", ["--tied", "owner", "--microbatches", "2", "--recompute", "layer"]),
+            ("gpt", "tp=2,pp=2", ["--precision", "bf16", "--microbatches", "2"]),
+            ("gpt", "tp=2,pp=2", ["--shard", "wpe=[{tp}, {}]", "--microbatches", "2"]),
+            ("bare", "tp=2,pp=2,sp=2", ["--shard", HEADS_BY_BOTH]),
+            ("grid", "tp=2,sp=2,pp=2", ["--microbatches", "2"])]
+
 # Elements of what one microbatch of Inputs/reshards.mlir reshards, by task and collective: rows x columns of activations, columns x columns of weights, of
 # which a rank has its part, and the rows of a softmax. One layer is wide.
 ROWS, COLUMNS, WIDE = 8, 12, 24
@@ -128,7 +143,8 @@ EXCHANGED = [("s0_F", "all_gather", ROWS * WIDE, 1), ("s0_F", "all_reduce_max", 
 # Mutations (support/mutations.py), and a plan that shows them.
 MUTATED = [("bias-in-each-part", "gpt", "tp=2", []), ("partial-gradient-scaled", "gpt", "tp=2", []), ("norm-counts-copies", "gpt", "tp=2", []),
            ("nested-cut-transposed", "grid", "tp=2,sp=2", []), ("look-up-at-zero", "gpt", "tp=2", BY_ROWS), ("look-up-not-masked", "gpt", "tp=2", BY_ROWS),
-           ("scatter-at-zero", "gpt", "tp=2", BY_ROWS)]
+           ("scatter-at-zero", "gpt", "tp=2", BY_ROWS), ("sent-part-at-zero", "gpt", "tp=2,pp=2", SENT_IN_PARTS),
+           ("received-not-gathered", "gpt", "tp=2,pp=2", SENT_IN_PARTS)]
 
 
 class Programs:
@@ -160,7 +176,7 @@ class Programs:
 
     def compile(self, name, dtype, flags, mutation=None, use="train"):
         """`use`: a word of the executable's name. Cases run at the same time."""
-        stem = re.sub(r"\W+", "_", " ".join([name, dtype, *flags, mutation or "", use]))
+        stem = re.sub(r"[\s/]+", "_", " ".join([name, dtype, *flags, mutation or "", use]))
         tool, mutated = (mutations.tool_of(self.ppopt), ["--mutate", mutation]) if mutation else (self.ppopt, [])
         return compile_model(tool, self.models[name, dtype], os.path.join(self.directory, stem), [*flags, "--threads", "1", *mutated])
 
@@ -217,6 +233,44 @@ def check_bytes(programs, ranks, flags, kind):
     activation = BATCH * LENGTH * WIDTH * {"f32": 4, "bf16": 2}[kind]
     norm = 2 * (ranks - 1) * 2 * 8  # two classes of buckets
     assert program["places"][0]["predicted"]["bytes_sent"] == LAYERS * 8 * (ranks - 1) * activation // ranks + norm
+
+
+def check_in_parts(programs, name, mesh, flags):
+    """A value that is sent in parts arrives as one that is sent whole: losses, norms, evaluations and parameters have the same bits. What positions cut
+    along the sequence is sent so anyway."""
+    whole, parts = (programs.compile(name, "f32", ["--mesh", mesh, *flags, "--cut-transfers", word], use="parts") for word in ("never", "always"))
+    of_whole, of_parts = (sum(each["bytes"] for each in executable.program["transfers"]) for executable in (whole, parts))
+    assert of_parts == of_whole if "wpe=[{tp}, {}]" in flags else of_parts < of_whole, (of_parts, of_whole)
+    expected = programs.train(whole, name, "f32")
+    for launch in ["threads"] + (["mpirun"] if parts.ranks <= MOST_PROCESSES else []):
+        result = programs.train(parts, name, "f32", launch)
+        for key in ("norm_hex", "loss_hex"):
+            assert numbers_of(result, key) == numbers_of(expected, key), (launch, key)
+        assert result.parameters.keys() == expected.parameters.keys()
+        for parameter, value in result.parameters.items():
+            assert np.array_equal(value, expected.parameters[parameter]), (launch, parameter)
+
+
+def check_sent_once(programs, ranks, microbatches, recompute):
+    """Of the residual stream and of its gradient a rank sends one part to its peer on another place. Each task that reads one gathers it once, whatever is
+    computed again: the forward and the backward after the boundary, and the backward before it."""
+    def compiled(word):
+        flags = ["--mesh", f"pp=2,tp={ranks}", "--microbatches", str(microbatches), "--recompute", recompute, "--cut-transfers", word]
+        return programs.compile("untied", "f32", flags, use="sent")
+    activation = BATCH // microbatches * LENGTH * WIDTH * 4
+    whole, parts = compiled("never").program, compiled("always").program
+    for program, share in ((whole, 1), (parts, ranks)):
+        assert [each["bytes"] for each in program["transfers"]] == [activation // share] * 2, program["transfers"]
+    assert all(each["op"] == "all_reduce" for each in whole["collectives"]), whole["collectives"]
+    gathers = [each for each in parts["collectives"] if each["op"] == "all_gather"]
+    assert sorted(parts["tasks"][each["task"]]["name"] for each in gathers) == ["s0_B", "s1_B", "s1_F"], gathers
+    for each in gathers:
+        assert each["elements"] * 4 == activation, each
+        assert re.match(r"pp\.(add|layer_norm|normalize) at \S+\.mlir:\d+:\d+$", each["name"]), each
+    for place, count in ((0, 1), (1, 2)):
+        sent = [program["places"][place]["predicted"]["bytes_sent"] for program in (whole, parts)]
+        not_sent = activation - activation // ranks
+        assert sent[1] - sent[0] == microbatches * (count - 1) * not_sent, (place, sent)
 
 
 def check_reshards(programs, ranks, recompute):
@@ -288,6 +342,11 @@ def main():
                   for ranks, flags, kind in ((2, [], "f32"), (4, [], "f32"), (4, BF16, "bf16"), (4, [*BF16, "--reshard-dtype", "f32"], "f32"))]
         cases += [(" ".join(["bits of a table by rows", *flags]), functools.partial(check_exact, programs, flags))
                   for flags in ([], BF16)]
+        cases += [(" ".join(["in parts", name, mesh, *flags]), functools.partial(check_in_parts, programs, name, mesh, flags))
+                  for name, mesh, flags in IN_PARTS]
+        cases += [(f"sent once, tp={ranks}, {microbatches} microbatches, --recompute {word}",
+                   functools.partial(check_sent_once, programs, ranks, microbatches, word))
+                  for ranks, microbatches, word in ((2, 1, "none"), (4, 2, "cheap"), (2, 4, "layer"))]
         cases += [("plan lists all-reduces", functools.partial(check_plan_lists, programs))]
         cases += [(f"mutation {each[0]}", functools.partial(check_seen, programs, *each)) for each in MUTATED]
         harness.cases(cases)

@@ -18,7 +18,7 @@ using namespace llvm;
 using namespace ppopt;
 using mlir::pp::Device;
 
-static void printMatmuls(const Device &device, raw_ostream &out) {
+static void printMatmuls(const schema::ComputeRates &device, raw_ostream &out) {
   out << "matmuls, GFLOP/s\n";
   for (const schema::MatmulRates &grid : device.matmuls) {
     out << formatv("  {0,-5}{1,6}{2,6}", schema::spell(grid.type), "m", "n");
@@ -40,7 +40,8 @@ static void printMatmuls(const Device &device, raw_ostream &out) {
   }
 }
 
-static void printElements(const Device &device, raw_ostream &out) {
+static void printElements(const schema::ComputeRates &device,
+                          raw_ostream &out) {
   out << "attention, GFLOP/s, and its scores, per ns\n";
   for (const schema::AttentionRates &rates : device.attention)
     out << formatv("  {0,-5} forward {1:f1}, backward {2:f1}, scores {3:f2}\n",
@@ -76,9 +77,11 @@ static void print(const Device &device, raw_ostream &out) {
   printRanks("threads", device.localThreads, out);
   if (device.processes)
     printRanks("processes", *device.processes, out);
-  out << formatv("slower while another rank works: matmuls {0:f2}, elements "
-                 "{1:f2}, memory {2:f2}\n",
-                 device.busy.matmuls, device.busy.elements, device.busy.memory);
+  if (device.busy) {
+    out << "while all ranks that there is room for compute\n";
+    printMatmuls(*device.busy, out);
+    printElements(*device.busy, out);
+  }
 }
 
 /// Measures the links of `ranks` ranks and writes them to `path`.

@@ -7,10 +7,11 @@
 #include "ppopt/machine_rate.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Threading.h"
 
+#include <atomic>
 #include <map>
+#include <thread>
 
 using namespace llvm;
 using namespace ppopt;
@@ -70,14 +71,34 @@ profileGpt(const GptModel &model, const PlanOptions &plan,
 // Matmuls
 //===----------------------------------------------------------------------===//
 
+/// Returns the result of `measure` while ranks - 1 other threads do the same
+/// again and again.
+static double measureAmong(int64_t ranks, function_ref<double()> measure) {
+  std::atomic<bool> isDone{false};
+  std::vector<std::thread> others;
+  for (int64_t i = 1; i < ranks; ++i)
+    others.emplace_back([&] {
+      while (!isDone)
+        measure();
+    });
+  double measured = measure();
+  isDone = true;
+  for (std::thread &other : others)
+    other.join();
+  return measured;
+}
+
 /// Returns the FLOPs per nanosecond of the time without what the model adds for
 /// a launch and its bytes.
 static double measureMatmul(MatmulType type, const MatmulSize &size,
                             bool transposed, int64_t padding, int64_t threads,
-                            const Device &device) {
+                            int64_t ranks, const Device &device) {
   double bytes = type == MatmulType::f64 ? 8 : type == MatmulType::bf16 ? 2 : 4;
   double resultBytes = type == MatmulType::f64 ? 8 : 4;
-  double time = 1e9 * matmulSeconds(type, size, transposed, padding, threads);
+  double time =
+      1e9 * measureAmong(ranks, [&] {
+        return matmulSeconds(type, size, transposed, padding, threads);
+      });
   auto [m, n, k] = size;
   mlir::pp::Work rest;
   rest.setBytes(bytes * double(m * k + k * n) +
@@ -86,7 +107,7 @@ static double measureMatmul(MatmulType type, const MatmulSize &size,
   return 2 * double(m * n * k) / alone;
 }
 
-static void measureMatmuls(int64_t threads, Device &device) {
+static void measureMatmuls(int64_t threads, int64_t ranks, Device &device) {
   using Sizes = std::vector<int64_t>;
   // The rows of no grid point are a multiple of a page apart, those of
   // `aliased` without padding are.
@@ -102,7 +123,8 @@ static void measureMatmuls(int64_t threads, Device &device) {
     schema::MatmulRates grid{type, m, n, k, {}, {}, 1};
     auto measure = [&](const MatmulSize &size, bool transposed,
                        int64_t padding) {
-      return measureMatmul(type, size, transposed, padding, threads, device);
+      return measureMatmul(type, size, transposed, padding, threads, ranks,
+                           device);
     };
     for (int64_t rows : m)
       for (int64_t columns : n)
@@ -249,41 +271,8 @@ static FailureOr<schema::RankRates> measureRanks(const Pairs &pairs,
   return rates;
 }
 
-/// Returns by how much launches slow down while another rank does the same.
-static schema::BusyFactors compare(const std::vector<TimedLaunch> &alone,
-                                   const std::vector<TimedLaunch> &busy) {
-  // What does not fit in the caches.
-  constexpr double farBytes = 16 << 20;
-  double times[3][2] = {};
-  auto add = [&](const std::vector<TimedLaunch> &launches, int column,
-                 const StringSet<> &ofBoth) {
-    for (const TimedLaunch &launch : launches) {
-      int kind = !launch.work.matmuls.empty()   ? 0
-                 : launch.work.bytes < farBytes ? 1
-                                                : 2;
-      if (ofBoth.contains(launch.name))
-        times[kind][column] += launch.nanoseconds;
-    }
-  };
-  StringSet<> names, ofBoth;
-  for (const TimedLaunch &launch : alone)
-    names.insert(launch.name);
-  for (const TimedLaunch &launch : busy)
-    if (names.contains(launch.name))
-      ofBoth.insert(launch.name);
-  add(alone, 0, ofBoth);
-  add(busy, 1, ofBoth);
-  auto factor = [&](int kind) {
-    return times[kind][0] > 0 ? std::max(1.0, times[kind][1] / times[kind][0])
-                              : 1.0;
-  };
-  return {factor(0), factor(1), factor(2)};
-}
-
-/// Measures what passes between ranks, and what a rank costs another.
-/// `alone` are the launches of kLarge on one rank.
+/// Measures what passes between ranks.
 static LogicalResult measureRanks(int64_t threads,
-                                  const std::vector<TimedLaunch> &alone,
                                   const TemporaryFolder &folder,
                                   const mlir::pp::CompilationSetup &setup,
                                   Device &device) {
@@ -302,44 +291,56 @@ static LogicalResult measureRanks(int64_t threads,
       return failure();
     device.processes = *asProcesses;
   }
-  if (2 * threads > int64_t(hardware_concurrency().compute_thread_count()))
-    return success(); // there is no room for a second rank
-  FailureOr<std::vector<TimedLaunch>> busy =
-      pairs.sums.profile(Ranks::AsThreads);
-  if (failed(busy))
-    return failure();
-  device.busy = compare(alone, *busy);
   return success();
+}
+
+/// Measures how fast each of so many ranks computes while all of them do.
+static FailureOr<schema::ComputeRates>
+measureRates(int64_t threads, int64_t ranks, const TemporaryFolder &folder,
+             const mlir::pp::CompilationSetup &setup) {
+  using mlir::pp::Precision;
+  const std::pair<GptModel, Precision> gpts[] = {{kLarge, Precision::model},
+                                                 {kLarge, Precision::bf16},
+                                                 {kSmall, Precision::model},
+                                                 {kDouble, Precision::model},
+                                                 {kFar, Precision::model}};
+  std::vector<TimedLaunch> kernels;
+  for (auto [model, precision] : gpts) {
+    PlanOptions plan = makePlan(threads, "dp", ranks);
+    plan.precision = precision;
+    model.batch *= ranks;
+    FailureOr<std::vector<TimedLaunch>> launches =
+        profileGpt(model, plan, folder, setup);
+    if (failed(launches))
+      return failure();
+    copy_if(*launches, std::back_inserter(kernels),
+            [](const TimedLaunch &launch) { return !launch.isMatmul(); });
+  }
+  Device device;
+  fitRates(kernels, device);
+  measureMatmuls(threads, ranks, device);
+  return schema::ComputeRates(device);
 }
 
 FailureOr<Device>
 ppopt::measureMachine(int64_t threads, const TemporaryFolder &folder,
                       const mlir::pp::CompilationSetup &setup) {
+  FailureOr<schema::ComputeRates> alone =
+      measureRates(threads, /*ranks=*/1, folder, setup);
+  if (failed(alone))
+    return failure();
   Device device;
+  static_cast<schema::ComputeRates &>(device) = *alone;
   device.threads = threads;
-  using mlir::pp::Precision;
-  const std::pair<const GptModel *, Precision> gpts[] = {
-      {&kLarge, Precision::model},
-      {&kLarge, Precision::bf16},
-      {&kSmall, Precision::model},
-      {&kDouble, Precision::model},
-      {&kFar, Precision::model}};
-  std::vector<TimedLaunch> kernels, large;
-  for (const auto &[model, precision] : gpts) {
-    PlanOptions plan = makePlan(threads);
-    plan.precision = precision;
-    FailureOr<std::vector<TimedLaunch>> launches =
-        profileGpt(*model, plan, folder, setup);
-    if (failed(launches))
+  int64_t room = hardware_concurrency().compute_thread_count() / threads;
+  if (room > 1) {
+    FailureOr<schema::ComputeRates> busy =
+        measureRates(threads, room, folder, setup);
+    if (failed(busy))
       return failure();
-    copy_if(*launches, std::back_inserter(kernels),
-            [](const TimedLaunch &launch) { return !launch.isMatmul(); });
-    if (large.empty())
-      large = std::move(*launches);
+    device.busy = *busy;
   }
-  fitRates(kernels, device);
-  measureMatmuls(threads, device);
-  if (failed(measureRanks(threads, large, folder, setup, device)))
+  if (failed(measureRanks(threads, folder, setup, device)))
     return failure();
   return device;
 }

@@ -45,7 +45,7 @@ struct GptFlags {
   std::string output = "-", preset = "byte-gpt", gelu = "tanh", type = "f32";
   std::optional<int64_t> layers, width, heads, mlpWidth, vocabulary, length,
       batch, ignoreIndex;
-  double dropout = 0;
+  double dropout = 0, attentionDropout = 0;
   bool tied = false, untied = false, noAttention = false;
   std::optional<int64_t> loraRank;
   std::optional<double> loraAlpha;
@@ -72,17 +72,20 @@ static void declare(CommandLine &line, GptFlags &flags) {
   line.count("seq", flags.length, "tokens per row");
   line.count("batch", flags.batch, "rows of the global batch");
   addType(line, flags.type);
-  line.value("dropout", "P",
-             "dropout of the embeddings and of each attention's and MLP's "
-             "output (default 0)",
-             [&flags](StringRef value) -> std::string {
-               if (!value.getAsDouble(flags.dropout) && flags.dropout >= 0 &&
-                   flags.dropout < 1)
-                 return "";
-               return ("must be a number from 0 to below 1, not '" + value +
-                       "'")
-                   .str();
-             });
+  auto declareDropout = [&](StringRef name, double &into, StringRef help) {
+    line.value(name, "P", help, [&into](StringRef value) -> std::string {
+      if (!value.getAsDouble(into) && into >= 0 && into < 1)
+        return "";
+      return ("must be a number from 0 to below 1, not '" + value + "'").str();
+    });
+  };
+  declareDropout("dropout", flags.dropout,
+                 "dropout of the embeddings and of each attention's and MLP's "
+                 "output (default 0)");
+  declareDropout(
+      "attention-dropout", flags.attentionDropout,
+      "dropout of the attention's probabilities, which are in memory "
+      "then (default 0)");
   line.toggle("tied", flags.tied,
               "use the token embedding as the head (the default)");
   line.toggle("untied", flags.untied,
@@ -129,6 +132,7 @@ static int runGpt(CommandLine &line, const mlir::pp::CompilationSetup &) {
   model.batch = flags.batch.value_or(preset->batch);
   model.type = flags.type;
   model.dropout = flags.dropout;
+  model.attentionDropout = flags.attentionDropout;
   model.tied = !flags.untied;
   model.attends = !flags.noAttention;
   model.ignoreIndex = flags.ignoreIndex;

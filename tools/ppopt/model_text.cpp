@@ -210,8 +210,10 @@ private:
     for (auto [i, name] : enumerate(names))
       out << "  " << name << " = pp.slice %qkv [0, " << h * int64_t(i)
           << ", 0, 0] : !heads3 to !heads\n";
-    out << "  %a, %lse = pp.attention %q, %k, %v {causal} : !heads, !heads, "
-           "!heads\n"
+    out << "  %a, %lse = pp.attention %q, %k, %v {causal";
+    if (model.attentionDropout > 0)
+      out << ", dropout = " << literal(model.attentionDropout) << " : f64";
+    out << "} : !heads, !heads, !heads\n"
            "  %at = pp.transpose %a [0, 2, 1, 3] : !heads\n"
            "  %o = pp.reshape %at : !merged to !x\n";
     std::string attended = "%o";

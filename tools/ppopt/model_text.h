@@ -18,7 +18,7 @@ struct GptModel {
   int64_t mlpWidth;
   bool exactGelu = false; ///< false: its tanh form
   std::string type;       ///< f32 or f64
-  double dropout = 0;
+  double dropout = 0, attentionDropout = 0;
   bool tied = true;
   bool attends = true; ///< false: the attention's output is multiplied by zero
   std::optional<int64_t> ignoreIndex;

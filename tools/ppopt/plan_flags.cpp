@@ -13,6 +13,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 #include <unistd.h>
 
@@ -174,6 +175,18 @@ PlanFlags::PlanFlags(CommandLine &line) : line(line) {
              "chunk size: a larger value inside a task, such as the logits of "
              "a large vocabulary, is computed in blocks of rows; by default "
              "64MiB, of --target cuda 1GiB");
+  line.choice(
+      "cut-transfers", "WHICH", {{"auto", "always", "never"}}, "auto",
+      "values that ranks along an axis of the model (tp) agree on, which "
+      "they send to another place in parts, one each, that the place "
+      "gathers; auto: those for which that takes less time by the links "
+      "of --cluster; always; never: each rank sends the whole value",
+      [this](StringRef word) {
+        plan.cutTransfers = StringSwitch<mlir::pp::TransferCuts>(word)
+                                .Case("always", mlir::pp::TransferCuts::Always)
+                                .Case("never", mlir::pp::TransferCuts::Never)
+                                .Default(mlir::pp::TransferCuts::Auto);
+      });
   line.nameOrFile(
       "device", "NAME|FILE.json", device,
       "device for which times are estimated, by which the model is cut and "

@@ -34,6 +34,8 @@ struct ElementWork {
   double scores = 0;   ///< operations on attention's scores
   /// In addition to one cheap operation for each computed element.
   double operations = 0, divisions = 0, functions = 0;
+  double draws = 0;   ///< random numbers
+  double drawing = 0; ///< those of the operations that draw them
 
   ElementWork &operator+=(const ElementWork &other);
 };

@@ -11,6 +11,7 @@
 #include "ppopt/Dialect/PP/PlanChoices.h"
 #include "ppopt/Program/Program.h"
 #include "ppopt/Schedule/Table.h"
+#include "ppopt/Transforms/Sharding/TransferCuts.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <limits>
@@ -47,6 +48,7 @@ struct PlanOptions : PlanChoices {
   /// parameters that are frozen, "GLOB=FACTOR; …" of the learning rate and of
   /// the weight decay.
   std::string freeze, lrScale, decay;
+  TransferCuts cutTransfers = TransferCuts::Auto;
   /// Intermediate values of tasks that take more bytes are computed one block
   /// of rows at a time; unset: as the target says.
   std::optional<int64_t> blockBytes;

@@ -27,7 +27,17 @@ struct ApproximateMathPass
     populateMathPolynomialApproximationPatterns(patterns, isApproximated);
     pp::populateFunctionsInF64Patterns(patterns);
     arith::populateExpandBFloat16Patterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (isa<math::MathDialect>(op->getDialect()) ||
+          isa<arith::ExtFOp, arith::TruncFOp>(op))
+        ops.push_back(op);
+    });
+    // Visits these ops and those that patterns make; what that leaves to
+    // simplify is the canonicalizer's.
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+    if (failed(applyOpPatternsGreedily(ops, std::move(patterns), config)))
       signalPassFailure();
   }
 

@@ -18,7 +18,6 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -78,7 +77,7 @@ public:
     OpPassManager &functions = manager.nest<LLVM::LLVMFuncOp>();
     functions.addPass(createReconcileUnrealizedCastsPass());
     functions.addPass(createLowerBF16ToI16());
-    functions.addPass(createCanonicalizerPass());
+    functions.addPass(createFoldKernelsPass());
   }
   LogicalResult writeExecutable(ArrayRef<NativeProgram> programs,
                                 const Machine &machine, StringRef prefix,

@@ -137,7 +137,8 @@ SmallVector<NativePart> pp::divideIntoParts(ModuleOp module) {
       if (auto name = SymbolTable::getSymbolName(op))
         held.insert(name);
     }
-    declareReferences(*part, symbols, held);
+    if (contents.size() > 1)
+      declareReferences(*part, symbols, held);
     size_t work = 0;
     part->walk([&](Operation *) { ++work; });
     // An op that is optimised takes some ten times as long as one that is not.

@@ -246,17 +246,19 @@ namespace {
 /// in i64 from extended words, which LLVM vectorises.
 class Philox {
 public:
+  static constexpr int64_t kGroup = 4; ///< elements that share their words
+
   explicit Philox(ElementBuilder &b)
       : b(b), i32(b.builder.getI32Type()), i64(b.builder.getI64Type()) {}
 
-  /// Computes the words of the group of element `position` (i64) at (seed,
-  /// stream, step).
-  void draw(Value seed, int64_t stream, Value step, Value position) {
+  /// Computes the words of `group` (i64) at (seed, stream, step); that of the
+  /// element is word `lane` (i32).
+  void draw(Value seed, int64_t stream, Value step, Value group,
+            Value ofElement) {
     Value key = b.make<arith::XOrIOp>(seed, b.constantInt(i64, stream));
-    Value group = b.make<arith::ShRUIOp>(position, b.constantInt(i64, 2));
     words = {low(group), high(group), low(step), high(step)};
     run(words, {low(key), high(key)});
-    lane = b.make<arith::AndIOp>(low(position), b.constantInt(i32, 3));
+    lane = ofElement;
   }
 
   /// Returns the word of the element.
@@ -327,11 +329,24 @@ static Philox draw(ElementBuilder &b, int64_t stream, TileAttr tile,
   SmallVector<Value> global;
   for (auto [dim, i] : llvm::enumerate(index))
     global.push_back(getGlobalIndex(b, i, dim, tile, key));
-  Value position = b.make<arith::IndexCastOp>(
-      b.builder.getI64Type(),
-      b.linearize(global, tile ? tile.getShape() : shape));
+  SmallVector<int64_t> sizes(tile ? tile.getShape() : shape);
+  // Where rows are made of whole groups, what neighbours of a group have in
+  // common is the same operations: LLVM draws once for those of a GPU's thread.
+  bool areWhole = !sizes.empty() && sizes.back() % Philox::kGroup == 0;
+  Value position = areWhole ? global.back() : b.linearize(global, sizes);
+  Value size = b.indexConstant(Philox::kGroup);
+  Value lane = b.make<arith::RemUIOp>(position, size);
+  Value group =
+      b.make<arith::DivUIOp>(b.make<arith::SubIOp>(position, lane), size);
+  if (areWhole) {
+    global.back() = group;
+    sizes.back() /= Philox::kGroup;
+    group = b.linearize(global, sizes);
+  }
   Philox philox(b);
-  philox.draw(key(KeyElement::Seed), stream, key(KeyElement::Step), position);
+  philox.draw(key(KeyElement::Seed), stream, key(KeyElement::Step),
+              b.make<arith::IndexCastOp>(b.builder.getI64Type(), group),
+              b.make<arith::IndexCastOp>(b.builder.getI32Type(), lane));
   return philox;
 }
 

@@ -23,10 +23,22 @@ static Operation *getOp(Value value, const ValueSources &sources) {
              : nullptr;
 }
 
-/// Returns whether an op reads its operand in another way: as a view, or in a
-/// wider type, which has no buffer.
+/// Returns the value that another place has sent, of which each rank has a part
+/// that the op gathers; null for other ops.
+static Value findReceived(Operation *op) {
+  if (!isa<AllGatherOp>(op))
+    return Value();
+  Value part = op->getOperand(0);
+  while (isa_and_nonnull<ViewOpInterface, AllGatherOp>(part.getDefiningOp()))
+    part = part.getDefiningOp()->getOperand(0);
+  return part.getDefiningOp<CopyOp>() ? part : Value();
+}
+
+/// Returns whether an op reads its operand in another way: as a view, in a
+/// wider type, which has no buffer, or gathered: what is received in parts is
+/// saved so.
 static bool isReading(Operation *op) {
-  return isFree(op) || isWideningCast(op);
+  return isFree(op) || isWideningCast(op) || findReceived(op);
 }
 
 /// Returns whether the task is given `value` or a value that it is a view of:
@@ -65,6 +77,8 @@ static bool gathersForLittle(Operation *op, const ValueSources &sources) {
 /// A decision is made once: computed again from recomputed values, it might
 /// come out differently. What ranks have exchanged is not sent again.
 static bool mayComputeAgain(Operation *op, const ValueSources &sources) {
+  if (findReceived(op))
+    return true;
   if (isa<CollectiveOpInterface>(op) || gathersForLittle(op, sources))
     return false;
   return !isDecision(op) || llvm::all_of(op->getOperands(), [&](Value x) {
@@ -99,7 +113,8 @@ private:
     Operation *op = getOp(value, sources);
     bool result =
         op && mayComputeAgain(op, sources) &&
-        (recompute == Recompute::none ? isReading(op) : isCheap(op)) &&
+        (recompute == Recompute::none ? isReading(op)
+                                      : isCheap(op) || findReceived(op)) &&
         llvm::all_of(op->getOperands(), [&](Value operand) {
           return isAvailable(throughPlace(operand), kept);
         });
@@ -149,9 +164,11 @@ static void findMarked(Value value, const ValueSources &sources,
     findMarked(throughPlace(operand), sources, found, seen);
 }
 
-/// Returns the value that `value` is a view of.
+/// Returns the value that `value` is a view of, or gathered from.
 static Value findBase(Value value, const ValueSources &sources) {
   Operation *op = getOp(value, sources);
+  if (Value received = op ? findReceived(op) : Value())
+    return received;
   if (!op || !isReading(op) || op->getNumOperands() != 1)
     return value;
   Value x = throughPlace(op->getOperand(0));

@@ -6,6 +6,7 @@
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
+#include "ppopt/Transforms/Model/EntryParts.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
 #include "ppopt/Transforms/Sharding/Reshards.h"
 #include "ppopt/Transforms/Sharding/ShardedEntry.h"
@@ -26,6 +27,7 @@ public:
       : table(table), axes(table.axes), batchAxes(axes.getBatchAxes()) {}
 
   void insert(OpOperand &operand, const Sharding &to);
+  void insertInStage(CopyOp copy);
 
 private:
   Value reshard(Value value, const Sharding &to, Operation *reader);
@@ -173,8 +175,48 @@ void ReshardInserter::insert(OpOperand &operand, const Sharding &to) {
   operand.set(reshard(value, to, operand.getOwner()));
 }
 
+/// Reshards over the axes of the model what a copy reads in another way than
+/// its stage makes it: in the stage's region, after what the region yields.
+void ReshardInserter::insertInStage(CopyOp copy) {
+  Value sent = copy.getX();
+  auto place = sent.getDefiningOp<PlaceOp>();
+  Sharding to =
+      getMiddle(table.of(sent), table.ops[copy].reads[0], getShape(sent));
+  if (!place || table.of(sent) == to)
+    return;
+  Operation *yield = place.getBody().front().getTerminator();
+  Value made = yield->getOperand(cast<OpResult>(sent).getResultNumber());
+  if (table.of(made) != to) // a stage that only passes it on may have the part
+    made = reshard(made, table.of(sent), yield);
+  for (auto [yielded, result] :
+       llvm::zip(yield->getOperands(), place.getResults())) {
+    auto op = yielded.getDefiningOp<ReshardOp>();
+    if (table.of(result) == to &&
+        (yielded == made || (op && op.getX() == made)))
+      return copy.getXMutable().assign(result);
+  }
+  unsigned added = yield->getNumOperands();
+  yield->insertOperands(added, reshard(made, to, yield));
+  table.ops[yield].reads.push_back(to);
+  table.write(yield);
+  SmallVector<Sharding> shardings;
+  for (Value result : place.getResults()) {
+    shardings.push_back(table.of(result));
+    table.values.erase(result);
+  }
+  shardings.push_back(std::move(to));
+  place = yieldAll(place);
+  for (auto [result, sharding] : llvm::zip(place.getResults(), shardings))
+    table.values[result] = std::move(sharding);
+  table.write(place);
+  copy.getXMutable().assign(place.getResult(added));
+}
+
 void pp::insertReshards(func::FuncOp entry, ShardingTable &table) {
   ReshardInserter inserter(table);
+  for (auto copy : llvm::make_early_inc_range(entry.getOps<CopyOp>()))
+    if (table.ops.contains(copy))
+      inserter.insertInStage(copy);
   entry.getBody().walk([&](Operation *op) {
     auto found = table.ops.find(op);
     if (found == table.ops.end())

@@ -45,6 +45,26 @@ static constexpr int64_t kMostParts = 64;
 // Views
 //===----------------------------------------------------------------------===//
 
+/// Returns the op that makes the value of which `x` is a part, sent by each
+/// rank and now gathered; null if `x` is none (pp-cut-transfers).
+static Operation *findCutToSend(Value x) {
+  auto throughViews = [](Value value) {
+    while (
+        isa_and_nonnull<ViewOpInterface, CheckpointOp>(value.getDefiningOp()))
+      value = value.getDefiningOp()->getOperand(0);
+    return value;
+  };
+  if (!x.getDefiningOp<CopyOp>())
+    return nullptr;
+  x = throughViews(throughCopies(x));
+  bool isPart = false;
+  while (auto part = x.getDefiningOp<OwnPartOp>()) {
+    isPart = true;
+    x = throughViews(part.getX());
+  }
+  return isPart ? x.getDefiningOp() : nullptr;
+}
+
 namespace {
 
 /// Builds the steps of one reshard.
@@ -54,7 +74,9 @@ public:
               bool sumsInF32)
       : axes(axes), entry(entry), sumsInF32(sumsInF32), builder(op),
         loc(op.getLoc()) {
-    Operation *maker = throughCopies(op.getX()).getDefiningOp();
+    Operation *maker = findCutToSend(op.getX());
+    if (!maker)
+      maker = throughCopies(op.getX()).getDefiningOp();
     what = maker ? describeSource(maker) : "input at " + spellSource(loc);
   }
 
@@ -282,9 +304,11 @@ static LogicalResult refuse(ReshardOp op, OpOperand &use, const Twine &why) {
 
 /// Checks that no value is gathered because the axis has a size that does not
 /// divide the loops of a reader: six heads over four ranks. Rows that meet are
-/// gathered whatever their number.
+/// gathered whatever their number, and so is what was cut to be sent.
 static LogicalResult checkSizes(ReshardOp op, const Sharding &from,
                                 const Sharding &to, const ShardingAxes &axes) {
+  if (findCutToSend(op.getX()))
+    return success();
   AxisSet gathered = from.getCutAxes() & ~(to.getAxes() | axes.getBatchAxes());
   for (OpOperand &use : op->getUses()) {
     auto reader = dyn_cast<IterationSpaceOpInterface>(use.getOwner());

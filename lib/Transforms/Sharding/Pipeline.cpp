@@ -8,9 +8,10 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-void pp::buildShardPipeline(OpPassManager &manager) {
+void pp::buildShardPipeline(OpPassManager &manager, TransferCuts transferCuts) {
   manager.addPass(createDecomposeSharded());
   manager.addPass(createPropagateShardings());
+  manager.addPass(createCutTransfers({transferCuts}));
   manager.addPass(createInsertReshards());
   manager.addPass(createVerifyShardings({/*resharded=*/true}));
   manager.addPass(createLowerReshards());
@@ -22,5 +23,5 @@ void pp::registerShardPipeline() {
       "pp-shard",
       "Cuts an entry in phase train over all axes: all passes from "
       "pp-decompose-sharded to pp-localize-shapes",
-      buildShardPipeline);
+      [](OpPassManager &manager) { buildShardPipeline(manager); });
 }

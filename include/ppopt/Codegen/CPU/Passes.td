@@ -48,6 +48,37 @@ def ApproximateMath : Pass<"pp-approximate-math"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
+def ConvertKernels : Pass<"pp-convert-kernels", "::mlir::LLVM::LLVMFuncOp"> {
+  let summary = "Converts the scalar and vector code of kernels to the LLVM dialect";
+  let description = [{
+    Before: a function in the dialects arith, math, vector and cf. After: in the LLVM dialect alone, but for functions of math that no intrinsic
+    computes. Has the patterns of upstream's conversions, which it applies in one pass over the function.
+
+    ```mlir
+    %e = math.exp %x : vector<8xf64>               // before
+    %y = arith.addf %e, %e : vector<8xf64>
+
+    %e = llvm.intr.exp(%x) : (vector<8xf64>) -> vector<8xf64>   // after
+    %y = llvm.fadd %e, %e : vector<8xf64>
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def CallMathLibrary : Pass<"pp-call-math-library", "::mlir::ModuleOp"> {
+  let summary = "Replaces functions of math by calls of the C library";
+  let description = [{
+    Before: the ops of dialect math that `pp-convert-kernels` has left. After: calls of functions of the C library, which the module declares.
+
+    ```mlir
+    %y = math.tanh %x : f64                        // before
+
+    %y = llvm.call @tanh(%x) : (f64) -> f64        // after
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::func::FuncDialect", "::mlir::vector::VectorDialect"];
+}
+
 def LowerBF16ToI16 : Pass<"pp-lower-bf16-to-i16", "::mlir::LLVM::LLVMFuncOp"> {
   let summary = "Replaces bf16 by i16 where values are only moved";
   let description = [{

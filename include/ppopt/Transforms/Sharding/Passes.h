@@ -5,6 +5,7 @@
 
 #include "mlir/Pass/Pass.h"
 #include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Transforms/Sharding/TransferCuts.h"
 
 namespace mlir::pp {
 
@@ -15,7 +16,8 @@ namespace mlir::pp {
 #include "ppopt/Transforms/Sharding/Passes.h.inc"
 
 /// Adds the passes that cut an entry in phase train over all axes.
-void buildShardPipeline(OpPassManager &manager);
+void buildShardPipeline(OpPassManager &manager,
+                        TransferCuts transferCuts = TransferCuts::Auto);
 /// Registers them as --pp-shard.
 void registerShardPipeline();
 

@@ -119,6 +119,27 @@ def PropagateShardings : Pass<"pp-propagate-shardings", "::mlir::ModuleOp"> {
   }];
 }
 
+def CutTransfers : Pass<"pp-cut-transfers", "::mlir::ModuleOp"> {
+  let summary = "Decides which transfers between places are sent in parts";
+  let description = [{
+    Implements `--cut-transfers`. A value over which ranks along axes of the model agree is sent once, a part from each of them, and gathered
+    on the place that reads it, where that takes less time than sending it whole: over the links between the places, and
+    those of the axes. The gradient that comes back is cut as the value. The first dimension is cut that the sizes of the axes divide; without
+    one the value stays whole, which is an error with `always`. Annotates copies, and changes nothing else.
+
+    ```mlir
+    %c = pp.copy %h from 0 to 1 {id = 0 : i64, pp.shardings = [#pp.sharding<[{}, {} ]>]} : tensor<8x4xf32>      // before
+    // after
+    %c = pp.copy %h from 0 to 1 {id = 0 : i64, pp.loops = #pp.sharding<[{tp}, {} ]>, pp.reads = [#pp.sharding<[{tp}, {} ]>],
+                                 pp.shardings = [#pp.sharding<[{tp}, {} ]>]} : tensor<8x4xf32>
+    ```
+  }];
+  let options = [Option<"choice", "choice", "::mlir::pp::TransferCuts", /*default=*/"::mlir::pp::TransferCuts::Auto", "which are cut",
+                        [{::llvm::cl::values(clEnumValN(::mlir::pp::TransferCuts::Auto, "auto", "those that are faster so"),
+                                             clEnumValN(::mlir::pp::TransferCuts::Always, "always", "all that can be"),
+                                             clEnumValN(::mlir::pp::TransferCuts::Never, "never", "none"))}]>];
+}
+
 def VerifyShardings : Pass<"pp-verify-shardings", "::mlir::ModuleOp"> {
   let summary = "Checks the shardings against the ops' iteration spaces";
   let description = [{
@@ -132,6 +153,7 @@ def InsertReshards : Pass<"pp-insert-reshards", "::mlir::ModuleOp"> {
   let summary = "Puts a pp.reshard wherever an operand is not as its op reads it";
   let description = [{
     A reshard that sends anything is right after the value, one for all readers of a region that want the same sharding; any other is before each reader.
+    What a copy sends in another way than its stage makes it is resharded in the stage's region, which yields both.
     `bytes` is what a rank sends.
 
     ```mlir
