@@ -119,14 +119,10 @@ PlanBound pp::boundByWork(const PlanPoint &point, const Profile &profile,
 
 PlanBound pp::boundByStages(const PlanPoint &point, const Profile &profile,
                             const Links &links) {
-  auto microbatches = static_cast<int>(point.microbatches);
-  auto table =
-      ppopt::schedule::generate(point.schedule, profile.graph, microbatches);
-  if (!table) // compiling says why
+  const SimulatedStages *stages =
+      profile.simulate(point.schedule, point.microbatches);
+  if (!stages) // compiling says why
     return {};
-  ppopt::schedule::Table separated = ppopt::schedule::separateBackwards(*table);
-  ppopt::schedule::Timeline timeline =
-      ppopt::schedule::simulate(separated, profile.graph, profile.links);
   double shards = point.zero > 0 ? double(point.getShards()) : 1;
   PlanBound bound;
   for (auto [number, place] : llvm::enumerate(profile.places)) {
@@ -135,32 +131,29 @@ PlanBound pp::boundByStages(const PlanPoint &point, const Profile &profile,
     for (const ppopt::schedule::Stage &stage : profile.graph.stages)
       if (stage.place == index && stage.hasBackward)
         backward += stage.inputTime + stage.weightTime;
-    const auto &row = timeline.rows[number];
-    double end = (row.empty() ? 0 : row.back().end) + place.update / shards;
+    double end = stages->ends[number] + place.update / shards;
     // With several places a place sums its gradients while it waits, too.
     bound.step =
-        std::max({bound.step, timeline.end,
+        std::max({bound.step, stages->end,
                   addCollectives(point, end, point.pp == 1 ? backward : end,
                                  boundCollectives(point, place.gradients,
                                                   place.parameters, links))});
     bound.memory =
-        std::max(bound.memory,
-                 getStateBytes(point, place.parameters, place.gradients,
-                               place.optimizer) +
-                     place.saved *
-                         timeline.getInFlight(separated, profile.graph, index));
+        std::max(bound.memory, getStateBytes(point, place.parameters,
+                                             place.gradients, place.optimizer) +
+                                   place.saved * stages->inFlight[number]);
   }
   return bound;
 }
 
-PlanBound pp::estimateByWork(const PlanPoint &point, const Profile &profile,
-                             int64_t bytesBetween, const Links &links) {
+Profile pp::sketchStages(const PlanPoint &point, const Profile &profile,
+                         int64_t bytesBetween, const Links &links) {
   auto shape = ppopt::schedule::getShape(point.schedule,
                                          point.schedule == "interleaved"
                                              ? std::optional(int(point.chunks))
                                              : std::nullopt);
-  auto places = static_cast<int>(point.pp);
-  std::vector<int> placeOf = ppopt::schedule::placeStages(*shape, places);
+  std::vector<int> placeOf =
+      ppopt::schedule::placeStages(*shape, static_cast<int>(point.pp));
   auto stages = static_cast<int64_t>(placeOf.size());
   const ppopt::schedule::Stage &whole = profile.graph.stages.front();
   auto share = [&](double time) { return time / double(stages); };
@@ -182,5 +175,5 @@ PlanBound pp::estimateByWork(const PlanPoint &point, const Profile &profile,
   of.saved /= stages;
   of.update /= double(point.pp);
   made.places.assign(point.pp, of);
-  return boundByStages(point, made, links);
+  return made;
 }

@@ -36,11 +36,11 @@ PlanBound boundByWork(const PlanPoint &point, const Profile &profile,
 PlanBound boundByStages(const PlanPoint &point, const Profile &profile,
                         const Links &links);
 
-/// Estimates a plan with several places by the profile of its microbatch on one
-/// of them, as if its stages were equal, each sending so many bytes per
+/// Returns what the profile of a point's stages would be if they were equal
+/// parts of that of its microbatch on one place, each sending so many bytes per
 /// microbatch to the next.
-PlanBound estimateByWork(const PlanPoint &point, const Profile &profile,
-                         int64_t bytesBetween, const Links &links);
+Profile sketchStages(const PlanPoint &point, const Profile &profile,
+                     int64_t bytesBetween, const Links &links);
 
 } // namespace mlir::pp
 

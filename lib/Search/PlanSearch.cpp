@@ -38,7 +38,7 @@ enum class Known {
 /// A point of the space.
 struct Plan : FoundPlan {
   Known known = Known::Nothing;
-  bool looksTooLarge = false; ///< by an estimate of its memory
+  bool looksBad = false; ///< by an estimate: it does not fit, say
 };
 
 /// A point in the queue.
@@ -108,10 +108,12 @@ private:
   const PlanSpace &space;
   Workers workers;
   std::map<ProfileKey, Profile> profiles;
+  std::map<ProfileKey, Profile> sketches; ///< by the key of stages
   std::vector<Plan> plans;
   /// How often the whole model may be compiled, but for plans to compare with,
   /// and how often it has been.
   int64_t mostCompiled = 0, wholeCompiled = 0;
+  int64_t numOps = 0; ///< of the model
   PlanSearchResult result;
 };
 
@@ -169,8 +171,9 @@ LogicalResult Search::enumerate() {
     plans.emplace_back().point = point;
   });
   result.points = static_cast<int64_t>(plans.size());
-  mostCompiled = space.mostCompiled.value_or(
-      std::max(kLeastCompiled, kMostOps / countOps(*compilation.getModule())));
+  numOps = countOps(*compilation.getModule());
+  mostCompiled =
+      space.mostCompiled.value_or(std::max(kLeastCompiled, kMostOps / numOps));
   return success();
 }
 
@@ -316,7 +319,7 @@ SmallVector<size_t> Search::advance(Queue &queue, Known last) {
 
 /// Returns the fastest of the given points, or one that is hardly slower;
 /// nothing if all are refused, or none is found within the limits. Points that
-/// look too large are looked at last.
+/// look bad are looked at last.
 std::optional<Found> Search::findBest(ArrayRef<size_t> among,
                                       const Limits &limits) {
   Queue likely, unlikely;
@@ -327,7 +330,7 @@ std::optional<Found> Search::findBest(ArrayRef<size_t> among,
     if (!plan.refused.empty())
       return;
     if (!plan.figures)
-      return (plan.looksTooLarge ? unlikely : likely)
+      return (plan.looksBad ? unlikely : likely)
           .push({plan.bound, plan.known, index});
     ++figures;
     if (!fastest || plan.bound < plans[*fastest].bound)
@@ -357,21 +360,30 @@ std::optional<Found> Search::findBest(ArrayRef<size_t> among,
 }
 
 /// Estimates a plan of which the profile of a microbatch on one place is known,
-/// and notes whether it looks too large.
+/// and notes whether it looks bad.
 std::optional<PlanBound> Search::estimate(Plan &plan) {
   const PlanPoint &point = plan.point;
   const Profile &profile = getProfile(getKey(point, Known::Rows));
   PlanBound estimated{plan.bound, 0};
   if (point.pp > 1) {
-    int64_t bytes = 0;
-    for (const ppopt::schedule::Edge &edge :
-         getProfile(getBoundaryKey(point)).graph.edges)
-      bytes += edge.isGradient ? 0 : edge.bytes;
-    estimated = estimateByWork(point, profile, bytes, getLinks(point));
+    constexpr int64_t leastOps = 4; // of a stage, or it is far from its share
+    plan.looksBad = point.pp * point.chunks * leastOps > numOps;
+    if (plan.looksBad)
+      return std::nullopt;
+    auto [sketch, isNew] =
+        sketches.try_emplace(getWantedKey(point, Known::Stages));
+    if (isNew) {
+      int64_t bytes = 0;
+      for (const ppopt::schedule::Edge &edge :
+           getProfile(getBoundaryKey(point)).graph.edges)
+        bytes += edge.isGradient ? 0 : edge.bytes;
+      sketch->second = sketchStages(point, profile, bytes, getLinks(point));
+    }
+    estimated = boundByStages(point, sketch->second, getLinks(point));
   }
-  plan.looksTooLarge =
+  plan.looksBad =
       estimated.memory > space.base.deviceMemory.value_or(estimated.memory);
-  if (plan.looksTooLarge)
+  if (plan.looksBad)
     return std::nullopt;
   return estimated;
 }

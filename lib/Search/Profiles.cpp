@@ -89,6 +89,26 @@ static StepTimes sumTimes(const ppopt::schedule::StageGraph &graph,
 
 StepTimes Profile::getTimes() const { return sumTimes(graph, places); }
 
+const SimulatedStages *Profile::simulate(const std::string &schedule,
+                                         int64_t microbatches) const {
+  using namespace ppopt::schedule;
+  auto [found, isNew] = simulated.try_emplace({schedule, microbatches});
+  std::optional<SimulatedStages> &stages = found->second;
+  if (!isNew)
+    return stages ? &*stages : nullptr;
+  if (auto table = generate(schedule, graph, int(microbatches))) {
+    Table separated = separateBackwards(*table);
+    Timeline timeline = ppopt::schedule::simulate(separated, graph, links);
+    stages.emplace().end = timeline.end;
+    for (auto [place, row] : llvm::enumerate(timeline.rows)) {
+      stages->ends.push_back(row.empty() ? 0 : row.back().end);
+      stages->inFlight.push_back(
+          timeline.getInFlight(separated, graph, int(place)));
+    }
+  }
+  return stages ? &*stages : nullptr;
+}
+
 /// Returns the longest time on a device of an op with its gradient, of those
 /// that the loss of a module in phase placed needs.
 static double findLongestOp(ModuleOp module, const Device &device) {

@@ -8,6 +8,7 @@
 #include "ppopt/Schedule/EdgeLinks.h"
 #include "ppopt/Search/PlanSpace.h"
 
+#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -52,9 +53,19 @@ struct StepTimes {
   double forward = 0, backward = 0, update = 0;
 };
 
+/// When the places of a simulated schedule have run their last cell.
+struct SimulatedStages {
+  double end = 0;            ///< of the last, with transfers
+  std::vector<double> ends;  ///< by place
+  std::vector<int> inFlight; ///< by place: microbatches at once, at most
+};
+
 struct Profile {
   /// On the device itself.
   StepTimes getTimes() const;
+  /// Simulates the stages under a schedule, once; null if there is no table.
+  const SimulatedStages *simulate(const std::string &schedule,
+                                  int64_t microbatches) const;
 
   std::string refused; ///< why it can't be compiled, or empty
   int64_t rows = 0;    ///< of a microbatch
@@ -68,6 +79,11 @@ struct Profile {
   /// On that device, the longest time of an op with its gradient, which no cut
   /// into stages divides.
   double longestOp = 0;
+
+private:
+  mutable std::map<std::pair<std::string, int64_t>,
+                   std::optional<SimulatedStages>>
+      simulated;
 };
 
 /// Compiles the model under the plan of the space with what the key says, for
