@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -172,8 +173,25 @@ Profile pp::sketchStages(const PlanPoint &point, const Profile &profile,
   PlaceProfile of = profile.places.front();
   for (int64_t *bytes : {&of.parameters, &of.gradients, &of.optimizer})
     *bytes /= point.pp;
-  of.saved /= stages;
+  of.inFlight /= stages;
   of.update /= double(point.pp);
   made.places.assign(point.pp, of);
   return made;
+}
+
+PlanBound pp::estimateByStages(const PlanPoint &point, const Profile &sketch,
+                               const Links &links) {
+  const SimulatedStages *stages =
+      sketch.simulate(point.schedule, point.microbatches);
+  if (!stages)
+    return {std::numeric_limits<double>::infinity(), 0};
+  double shards = point.zero > 0 ? double(point.getShards()) : 1;
+  const PlaceProfile &place = sketch.places.front();
+  CollectiveTimes of =
+      boundCollectives(point, place.gradients, place.parameters, links);
+  double gathers = of.gathers * (point.gathersInTasks ? 2 : 1); // and backwards
+  return {
+      stages->end + place.update / shards + of.sums + gathers,
+      getStateBytes(point, place.parameters, place.gradients, place.optimizer) +
+          place.once + place.inFlight * *llvm::max_element(stages->inFlight)};
 }

@@ -42,6 +42,11 @@ PlanBound boundByStages(const PlanPoint &point, const Profile &profile,
 Profile sketchStages(const PlanPoint &point, const Profile &profile,
                      int64_t bytesBetween, const Links &links);
 
+/// Estimates a plan by a sketch of its stages, as if none of what ranks
+/// exchange that split the batch were hidden.
+PlanBound estimateByStages(const PlanPoint &point, const Profile &sketch,
+                           const Links &links);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_LIB_SEARCH_BOUNDS_H

@@ -119,7 +119,7 @@ private:
 
 /// How many ops a search may compile, and of how large a model it compiles as
 /// many plans as of a smaller one.
-constexpr int64_t kMostOps = 500'000, kLeastCompiled = 64;
+constexpr int64_t kMostOps = 250'000, kLeastCompiled = 64;
 
 /// Returns how many ops there are within this one once repeats are unrolled.
 int64_t countOps(Operation &op) {
@@ -364,23 +364,22 @@ std::optional<Found> Search::findBest(ArrayRef<size_t> among,
 std::optional<PlanBound> Search::estimate(Plan &plan) {
   const PlanPoint &point = plan.point;
   const Profile &profile = getProfile(getKey(point, Known::Rows));
-  PlanBound estimated{plan.bound, 0};
-  if (point.pp > 1) {
-    constexpr int64_t leastOps = 4; // of a stage, or it is far from its share
-    plan.looksBad = point.pp * point.chunks * leastOps > numOps;
-    if (plan.looksBad)
-      return std::nullopt;
-    auto [sketch, isNew] =
-        sketches.try_emplace(getWantedKey(point, Known::Stages));
-    if (isNew) {
-      int64_t bytes = 0;
+  constexpr int64_t leastOps = 4; // of a stage, or it is far from its share
+  plan.looksBad = point.pp * point.chunks * leastOps > numOps;
+  if (plan.looksBad)
+    return std::nullopt;
+  auto [sketch, isNew] =
+      sketches.try_emplace(getWantedKey(point, Known::Stages));
+  if (isNew) {
+    int64_t bytes = 0;
+    if (point.pp > 1)
       for (const ppopt::schedule::Edge &edge :
            getProfile(getBoundaryKey(point)).graph.edges)
         bytes += edge.isGradient ? 0 : edge.bytes;
-      sketch->second = sketchStages(point, profile, bytes, getLinks(point));
-    }
-    estimated = boundByStages(point, sketch->second, getLinks(point));
+    sketch->second = sketchStages(point, profile, bytes, getLinks(point));
   }
+  PlanBound estimated =
+      estimateByStages(point, sketch->second, getLinks(point));
   plan.looksBad =
       estimated.memory > space.base.deviceMemory.value_or(estimated.memory);
   if (plan.looksBad)

@@ -65,6 +65,7 @@ static std::vector<PlaceProfile> describePlaces(const PlanReport &report) {
     of.parameters = place.memory.lookup("parameters");
     of.gradients = place.memory.lookup("gradients");
     of.optimizer = place.memory.lookup("optimizer");
+    of.once = place.arenaBytes - of.parameters - of.gradients - of.optimizer;
     of.update = getUpdate(report.timeline.rows[number]);
     of.saved = std::numeric_limits<int64_t>::max();
     for (auto [stage, node] : llvm::zip(report.stages, report.graph.stages))
@@ -223,7 +224,11 @@ Profile pp::makeProfile(ModelCopies &copies, const PlanSpace &space,
     return three;
   Extrapolation extrapolation(copies.depth);
   extrapolation.apply(two.least, three.least);
-  extrapolation.apply(two.places.front(), three.places.front());
+  PlaceProfile &place = three.places.front();
+  int64_t ofLayer = place.once - two.places.front().once;
+  place.inFlight = copies.depth * ofLayer;
+  place.once -= 3 * ofLayer;
+  extrapolation.apply(two.places.front(), place);
   extrapolation.apply(two.graph.stages.front(), three.graph.stages.front());
   return three;
 }

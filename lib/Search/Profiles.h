@@ -45,6 +45,9 @@ struct PlaceProfile {
   /// Of each of its stages at least, from a microbatch's forward for its
   /// backward.
   int64_t saved = 0;
+  /// All but the states above, while a microbatch is in flight: for each stage,
+  /// and once. Of a model with equal layers on one place, or of a sketch.
+  int64_t inFlight = 0, once = 0;
   double update = 0;
 };
 
