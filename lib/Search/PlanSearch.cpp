@@ -454,8 +454,12 @@ void Search::addObvious(const PlanPoint &best) {
     if (found.empty())
       return;
     std::optional<Found> fastest = findBest(found, {1, most});
+    auto *refused = llvm::find_if(
+        found, [&](size_t index) { return !plans[index].refused.empty(); });
     result.obvious.push_back(
-        {title.str(), plans[fastest ? fastest->point : found.front()]});
+        {title.str(), plans[fastest                  ? fastest->point
+                            : refused != found.end() ? *refused
+                                                     : found.front()]});
   };
   add("data parallel", [&](const PlanPoint &point) {
     return point.dp == ranks && point.zero == 0;

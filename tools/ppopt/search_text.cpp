@@ -53,8 +53,11 @@ static void printObvious(const PlanSearchResult &found, raw_ostream &out) {
     out << "  " << left_justify(title, 16);
     if (plan.figures)
       printPlan(plan, formatv("x {0:f2}  ", plan.bound / best).str(), out);
-    else
+    else if (!plan.refused.empty())
       out << "refused: " << plan.refused << "  " << plan.point.spell() << "\n";
+    else
+      out << "takes at least " << spellTime(plan.bound) << "  "
+          << plan.point.spell() << "\n";
   }
 }
 
