@@ -5,8 +5,8 @@
 
 Each model has chains of one shape, one for each op of a kind, in which level i + 1 is computed from level i (or from level 0 too), once or twice.
 It is compiled with n and with 2n levels up to LLVM's dialect: LLVM's own time grows with the kernels, whose size is bounded. The compiler may take three
-times as long for twice the levels. What counts is the user time of the process, the least of up to four runs; a walk over all paths takes
-2^n times as long, and is stopped.
+times as long for twice the levels, or than a tenth of a second. What counts is the user time of the process, the least of up to four runs; a walk over
+all paths takes 2^n times as long, hours, and is stopped.
 """
 import argparse
 import itertools
@@ -21,6 +21,7 @@ sys.path.insert(0, TEST)
 from support.results import Harness  # noqa: E402
 
 RATIO = 3
+LEAST_SECONDS = 0.1  # what takes less is compared as if it took so long: it is a process's start, and ticks of its clock
 MOST_SECONDS = 20  # of a compiler, which takes less than two
 
 
@@ -195,10 +196,10 @@ def check(ppopt, text_of, depth):
             commands.append([ppopt, "compile", path, "--threads", "1", "--no-generation", "--stop-after=native", "-o", os.path.join(folder, "native.mlir")])
         for _ in range(4):
             best = [min(known, measure(command)) for known, command in zip(best, commands)]
-            if best[1] <= RATIO * best[0]:
+            if best[1] <= RATIO * max(best[0], LEAST_SECONDS):
                 break
         print(f"  {depth} levels {best[0]:.2f} s, {2 * depth} {best[1]:.2f} s", flush=True)
-        assert best[1] <= RATIO * best[0], f"{depth} levels take {best[0]:.2f} s, {2 * depth} {best[1]:.2f} s: more than {RATIO} times as long"
+        assert best[1] <= RATIO * max(best[0], LEAST_SECONDS), f"{depth} levels take {best[0]:.2f} s, {2 * depth} {best[1]:.2f} s: more than {RATIO} times as long"
 
 
 def cases(ppopt, depth):
@@ -210,7 +211,7 @@ def cases(ppopt, depth):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--depth", type=int, default=10, help="levels of the smaller model (default 10)")
+    parser.add_argument("--depth", type=int, default=16, help="levels of the smaller model (default 16)")
     harness = Harness("compile_time", parser)
     harness.cases(list(cases(harness.ppopt, harness.args.depth)))
     return harness.finish()
