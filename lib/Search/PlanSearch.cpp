@@ -8,6 +8,7 @@
 
 #include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Transforms/Model/CountOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/byte_amount.h"
 
@@ -119,17 +120,7 @@ private:
 
 /// How many ops a search may compile, and of how large a model it compiles as
 /// many plans as of a smaller one.
-constexpr int64_t kMostOps = 250'000, kLeastCompiled = 64;
-
-/// Returns how many ops there are within this one once repeats are unrolled.
-int64_t countOps(Operation &op) {
-  int64_t count = 0;
-  for (Region &region : op.getRegions())
-    for (Operation &inner : region.getOps())
-      count += 1 + countOps(inner);
-  auto repeat = dyn_cast<RepeatOp>(op);
-  return repeat ? repeat.getCount() * count : count;
-}
+constexpr int64_t kMostCompiledOps = 250'000, kLeastCompiled = 64;
 
 /// Sums up where the time of the place that computes longest goes.
 PlanFigures summarize(const PlanReport &report) {
@@ -171,9 +162,9 @@ LogicalResult Search::enumerate() {
     plans.emplace_back().point = point;
   });
   result.points = static_cast<int64_t>(plans.size());
-  numOps = countOps(*compilation.getModule());
-  mostCompiled =
-      space.mostCompiled.value_or(std::max(kLeastCompiled, kMostOps / numOps));
+  numOps = static_cast<int64_t>(countUnrolledOps(compilation.getModule()));
+  mostCompiled = space.mostCompiled.value_or(
+      std::max(kLeastCompiled, kMostCompiledOps / numOps));
   return success();
 }
 

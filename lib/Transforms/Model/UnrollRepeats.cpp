@@ -8,6 +8,7 @@
 
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Transforms/Model/CountOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Model/Passes.h"
 
@@ -22,14 +23,12 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Returns how many ops a repeat, or any other op, is when it is written out.
-/// An iteration without ops counts as one.
-static uint64_t countOps(Operation *op) {
+uint64_t pp::countUnrolledOps(Operation *op) {
   uint64_t count = isa<RepeatOp>(op) ? 0 : 1;
   for (Region &region : op->getRegions())
     for (Operation &inner : region.getOps())
       if (!inner.hasTrait<OpTrait::IsTerminator>())
-        count = llvm::SaturatingAdd(count, countOps(&inner));
+        count = llvm::SaturatingAdd(count, countUnrolledOps(&inner));
   if (auto repeat = dyn_cast<RepeatOp>(op))
     return llvm::SaturatingMultiply(std::max<uint64_t>(count, 1),
                                     static_cast<uint64_t>(repeat.getCount()));
@@ -144,7 +143,7 @@ struct UnrollRepeats : pp::impl::UnrollRepeatsBase<UnrollRepeats> {
     for (RepeatOp repeat : repeats) {
       if (repeat->getParentOfType<RepeatOp>())
         continue;
-      if (countOps(repeat) > kMostOps) {
+      if (countUnrolledOps(repeat) > kMostOps) {
         repeat.emitError("with its iterations written out this has more than ")
             << kMostOps << " ops; repeat less often or less";
         return signalPassFailure();
