@@ -7,7 +7,6 @@
 
 #include "ppopt/Analysis/StepCopies.h"
 
-#include "ppopt/Analysis/Links.h"
 #include "ppopt/Analysis/TaskCollectives.h"
 #include "ppopt/Analysis/TaskTimes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
@@ -277,9 +276,8 @@ Table pp::readTable(ModuleOp module, PlanOp plan, bool isEvaluation) {
   return table;
 }
 
-ppopt::schedule::EdgeLinks pp::getEdgeLinks(ModuleOp module,
+ppopt::schedule::EdgeLinks pp::getEdgeLinks(const Links &links,
                                             const StageGraph &graph) {
-  Links links(module);
   ppopt::schedule::EdgeLinks ofEdges;
   for (const ppopt::schedule::Edge &edge : graph.edges) {
     const ::ppopt::schema::LinkRates &rates =

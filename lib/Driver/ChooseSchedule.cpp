@@ -27,8 +27,9 @@ static std::vector<Candidate> simulatePlan(Compilation &compilation,
   if (failed(made))
     return {};
   ppopt::schedule::StageGraph graph = makeStageGraph(*module, *made);
-  return ppopt::schedule::simulateAll(
-      graph, static_cast<int>(plan.microbatches), getEdgeLinks(*module, graph));
+  return ppopt::schedule::simulateAll(graph,
+                                      static_cast<int>(plan.microbatches),
+                                      getEdgeLinks(Links(*module), graph));
 }
 
 /// Returns the first candidate that fits. `candidates` is sorted, fastest

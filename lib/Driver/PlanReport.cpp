@@ -241,7 +241,7 @@ static Timeline simulateStep(ModuleOp module, PlanOp plan,
                              const PlanReport &report, const SlowPlace &slow) {
   Timeline timeline = ppopt::schedule::simulate(
       report.table, ppopt::schedule::slowDown(report.graph, slow),
-      getEdgeLinks(module, report.graph));
+      getEdgeLinks(Links(module), report.graph));
   addEndOfStep(module, plan, slow, timeline);
   return timeline;
 }

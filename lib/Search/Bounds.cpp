@@ -2,6 +2,8 @@
 
 #include "Bounds.h"
 
+#include "ppopt/Analysis/PlanSchedule.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
@@ -92,18 +94,22 @@ static int64_t getStateBytes(const PlanPoint &point, int64_t parameters,
          share(optimizer, 1);
 }
 
+/// Returns a rank's part of the time of an update of all shards.
+static double shareUpdate(const PlanPoint &point, double update) {
+  return point.zero > 0 ? update / double(point.getShards()) : update;
+}
+
 PlanBound pp::boundByWork(const PlanPoint &point, const Profile &profile,
                           int64_t rows, int64_t cuts, const Links &links) {
   double share = double(rows) / double(profile.rows) / double(cuts);
   auto microbatches = static_cast<double>(point.microbatches);
-  double shards = point.zero > 0 ? double(point.getShards()) : 1;
   bool isSame = rows == profile.rows && cuts == 1;
   StepTimes times = isSame ? profile.getTimes() : profile.least;
   double forward = share * times.forward, backward = share * times.backward;
   double passed =
       (forward + (splitsBackward(point) ? 0 : backward)) / double(point.chunks);
   double busy = microbatches * (forward + backward) +
-                times.update / double(cuts) / shards;
+                shareUpdate(point, times.update / double(cuts));
   const PlaceProfile &place = profile.places.front();
   int64_t parts = point.pp * cuts;
   double step = std::max(boundPipeline(point.pp, busy, passed),
@@ -124,7 +130,6 @@ PlanBound pp::boundByStages(const PlanPoint &point, const Profile &profile,
       profile.simulate(point.schedule, point.microbatches);
   if (!stages) // compiling says why
     return {};
-  double shards = point.zero > 0 ? double(point.getShards()) : 1;
   PlanBound bound;
   for (auto [number, place] : llvm::enumerate(profile.places)) {
     auto index = static_cast<int>(number);
@@ -132,7 +137,7 @@ PlanBound pp::boundByStages(const PlanPoint &point, const Profile &profile,
     for (const ppopt::schedule::Stage &stage : profile.graph.stages)
       if (stage.place == index && stage.hasBackward)
         backward += stage.inputTime + stage.weightTime;
-    double end = stages->ends[number] + place.update / shards;
+    double end = stages->ends[number] + shareUpdate(point, place.update);
     // With several places a place sums its gradients while it waits, too.
     bound.step =
         std::max({bound.step, stages->end,
@@ -162,14 +167,7 @@ Profile pp::sketchStages(const PlanPoint &point, const Profile &profile,
   made.graph = ppopt::schedule::makeChain(
       placeOf, share(whole.forwardTime), share(whole.inputTime),
       share(whole.weightTime), bytesBetween);
-  for (const ppopt::schedule::Edge &edge : made.graph.edges) {
-    const schema::LinkRates &rates =
-        links
-            .getLevelBetween(made.graph.stages[edge.from].place,
-                             made.graph.stages[edge.to].place)
-            .transfer;
-    made.links.push_back({rates.latency, rates.rate});
-  }
+  made.links = getEdgeLinks(links, made.graph);
   PlaceProfile of = profile.places.front();
   for (int64_t *bytes : {&of.parameters, &of.gradients, &of.optimizer})
     *bytes /= point.pp;
@@ -185,13 +183,12 @@ PlanBound pp::estimateByStages(const PlanPoint &point, const Profile &sketch,
       sketch.simulate(point.schedule, point.microbatches);
   if (!stages)
     return {std::numeric_limits<double>::infinity(), 0};
-  double shards = point.zero > 0 ? double(point.getShards()) : 1;
   const PlaceProfile &place = sketch.places.front();
   CollectiveTimes of =
       boundCollectives(point, place.gradients, place.parameters, links);
   double gathers = of.gathers * (point.gathersInTasks ? 2 : 1); // and backwards
   return {
-      stages->end + place.update / shards + of.sums + gathers,
+      stages->end + shareUpdate(point, place.update) + of.sums + gathers,
       getStateBytes(point, place.parameters, place.gradients, place.optimizer) +
           place.once + place.inFlight * *llvm::max_element(stages->inFlight)};
 }

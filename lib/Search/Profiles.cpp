@@ -160,7 +160,7 @@ static Profile compileProfile(Compilation &compilation, const PlanSpace &space,
   profile.rows = report.batch;
   profile.places = describePlaces(report);
   profile.graph = report.graph;
-  profile.links = getEdgeLinks(*compiled->module, report.graph);
+  profile.links = getEdgeLinks(Links(*compiled->module), report.graph);
   // Ranks that split the batch may put places so far from each other that a
   // value is sent in parts which these ranks send whole.
   if (plan.cutTransfers == TransferCuts::Auto)

@@ -3,6 +3,7 @@
 #ifndef PPOPT_ANALYSIS_PLANSCHEDULE_H
 #define PPOPT_ANALYSIS_PLANSCHEDULE_H
 
+#include "ppopt/Analysis/Links.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Schedule/EdgeLinks.h"
 #include "ppopt/Schedule/Table.h"
@@ -40,10 +41,10 @@ std::optional<ppopt::schedule::Work> getWork(TaskKind kind);
 ppopt::schedule::Table readTable(ModuleOp module, PlanOp plan,
                                  bool isEvaluation);
 
-/// Returns the latency and bandwidth of the transfers of each edge between the
-/// module's ranks; times are in nanoseconds.
+/// Returns the latency and bandwidth of the transfers of each edge; times are
+/// in nanoseconds.
 ppopt::schedule::EdgeLinks
-getEdgeLinks(ModuleOp module, const ppopt::schedule::StageGraph &graph);
+getEdgeLinks(const Links &links, const ppopt::schedule::StageGraph &graph);
 
 /// Sets the plan's location to the file of its table, so that errors about the
 /// table cite it.
