@@ -17,9 +17,9 @@ import numpy
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE)]
 from support.executable import checked, expect_close  # noqa: E402
+from support.printed_times import TIMES, to_seconds  # noqa: E402
 from support.results import Harness  # noqa: E402
 
-UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 CPU = ["--device", "builtin", "--threads", "1"]
 SEGMENTS = 400_000
 DEVIATIONS = 4  # of the simulated mean
@@ -31,7 +31,8 @@ SETTINGS = [(1, 10, 20, 300), (4, 10, 20, 600), (8, 2, 15, 250), (2, 0.1, 30, 20
 def number(text, row):
     found = re.search(rf"^  {row} +([\d.,]+)(?: (\w+))?", text, re.MULTILINE)
     assert found, f"no line '{row}' in\n{text}"
-    return float(found[1].replace(",", "")) * UNITS.get(found[2], 1)
+    value = found[1].replace(",", "")
+    return to_seconds(f"{value} {found[2]}") if found[2] in TIMES else float(value)
 
 
 def simulate(mean, checkpoint, restart, interval, seed):

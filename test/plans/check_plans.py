@@ -15,11 +15,11 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE)]
 from support.executable import Mismatch, checked, compile_model, expect_close, run  # noqa: E402
+from support.printed_times import to_seconds  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 from models import MODELS  # noqa: E402
 
-UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 ROUNDING = 1.002  # of printed times
 WAYS = [("1f1b", []), ("interleaved", ["--chunks", "2"]), ("interleaved", ["--chunks", "4"]), ("zb-h1", []), ("zb-v", []), ("dualpipe-v", [])]
 CPU, GPU = ["--device", "builtin", "--threads", "1"], ["--target", "cuda", "--device", "h100"]
@@ -55,8 +55,7 @@ def every_plan(ranks, batch, recomputes):
 
 def predicted(text):
     """The predicted step of a report, in seconds."""
-    found = re.search(r"^the step, predicted: ([\d.]+) (\w+)", text, re.MULTILINE)
-    return float(found[1]) * UNITS[found[2]]
+    return to_seconds(re.search(r"^the step, predicted: ([\d.]+ \w+)", text, re.MULTILINE)[1])
 
 
 def memory_of(text):

@@ -5,8 +5,7 @@
 
 GPTs: Narayanan et al. 2021 (arXiv 2104.04473), table 1; microbatches and chunks as in NVIDIA/Megatron-LM, examples/sc21/run_table_1.sh.
 Dropout is what Megatron-LM has where a script gives none: 0.1, that of attention's probabilities too, so their scores are in memory.
-Llama 3 405B: arXiv 2407.21783, table 4, without the row with context parallelism, which this version does not have. It is planned
-with half of the replicas and of the batch, whose logits have more elements than a value may have: a GPU has the same work.
+Llama 3 405B: arXiv 2407.21783, table 4, without the row with context parallelism, which this version does not have.
 Rates are those of the device (docs/devices.md) and the cluster (docs/clusters.md); none was fitted to a row.
 
 The last column is the error if sums over tp were as in Megatron-LM of 2021: those of a layer's forward are computed again in the
@@ -19,12 +18,13 @@ import re
 import subprocess
 import tempfile
 
+from support.printed_times import to_seconds
+
 MEGATRON = ("h.*.attn.qkv.weight=[{}, {3 * tp}]; h.*.attn.proj.weight=[{tp}, {}]; h.*.mlp.fc.weight=[{}, {tp}]; "
             "h.*.mlp.proj.weight=[{tp}, {}]; wte=[{tp}, {}]")
 VOCABULARY = "lm_head.weight=[{tp}, {}]; model.embed_tokens.weight=[{tp}, {}]"
 DROPOUT = ["--dropout", 0.1, "--attention-dropout", 0.1]
 BESIDES = 1 - 24 / 108  # the rate of an A100's launches beside a collective
-UNITS = {"s": 1, "ms": 1e-3, "us": 1e-6}
 
 
 @dataclasses.dataclass
@@ -43,7 +43,6 @@ class Row:
     chunks: int
     published: float  # TFLOP/s per GPU
     flags: list
-    shares: int = 1  # the plan is for one of so many equal parts of the replicas and of the batch
 
     @property
     def replicas(self):
@@ -63,7 +62,7 @@ def gpt(name, heads, width, layers, parts, places, ranks, batch, rows, chunks, p
 def llama(name, ranks, published):
     return Row(f"Llama 3 405B, {name}", ["llama", "--preset", "70b", "--heads", 128, "--kv-heads", 8, "--head-width", 128,
                                          "--mlp-width", 53248], 126, 16384, 8192, 128256, 2048, 16, 8, ranks, 1, 8, published,
-               ["--gpu", "sm_90a", "--cluster", "hgx-h100-400g", "--recompute", "none", "--zero", 1, "--shard", VOCABULARY], shares=2)
+               ["--gpu", "sm_90a", "--cluster", "hgx-h100-400g", "--recompute", "none", "--zero", 1, "--shard", VOCABULARY])
 
 
 ROWS = [gpt("1.7B", 24, 2304, 24, 1, 1, 32, 512, 16, 1, 137),
@@ -90,11 +89,6 @@ def count_flops(row):
     return tokens * (6 * matrices + 6 * row.layers * row.seq * row.width)
 
 
-def to_seconds(text):
-    number, unit = text.split()
-    return float(number) * UNITS[unit]
-
-
 def count_sums(row, printed):
     """The seconds that a step takes longer with the sums over tp of Megatron-LM of 2021."""
     of_places = [0.0] * row.places
@@ -108,8 +102,8 @@ def plan(ppopt, row, directory):
     """Returns the predicted seconds of a step, and those that the sums of Megatron-LM add."""
     model = os.path.join(directory, "model.mlir")
     subprocess.run([ppopt, "model", *map(str, row.model), "--layers", str(row.layers), "--width", str(row.width), "--seq", str(row.seq),
-                    "--batch", str(row.batch // row.shares), "-o", model], check=True)
-    mesh = [f"{axis}={size}" for axis, size in (("pp", row.places), ("dp", row.replicas // row.shares), ("tp", row.parts)) if size > 1]
+                    "--batch", str(row.batch), "-o", model], check=True)
+    mesh = [f"{axis}={size}" for axis, size in (("pp", row.places), ("dp", row.replicas), ("tp", row.parts)) if size > 1]
     schedule = ["--schedule", "interleaved", "--chunks", str(row.chunks)] if row.chunks > 1 else []
     done = subprocess.run([ppopt, "plan", model, "--mesh", ",".join(mesh), "--microbatches", str(row.microbatches), *schedule, "--target",
                            "cuda", "--precision", "bf16", *map(str, row.flags)], capture_output=True, text=True)
