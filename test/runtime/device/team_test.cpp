@@ -63,6 +63,39 @@ TEST(Team, OnOneCore) {
   }).join();
 }
 
+/// Beside a program that keeps a core busy, threads are moved, and may run
+/// afterwards where they might before.
+TEST(Team, BesideABusyCore) {
+  auto allowed = [] {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    EXPECT_EQ(sched_getaffinity(0, sizeof cores, &cores), 0);
+    return cores;
+  };
+  std::thread([&] {
+    cpu_set_t before = allowed(), one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    std::atomic<bool> ends{false};
+    std::thread busy([&] {
+      EXPECT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+      while (!ends)
+        continue;
+    });
+    for (int round = 0; round < 30; ++round)
+      expectEachOnce(1);
+    ends = true;
+    busy.join();
+    std::atomic<int> moved{0};
+    for (int round = 0; round < 30; ++round)
+      parallelForMembers(5, 5, 1, [&](int, int64_t, int64_t) {
+        cpu_set_t now = allowed();
+        moved += !CPU_EQUAL(&now, &before);
+      });
+    EXPECT_EQ(moved, 0);
+  }).join();
+}
+
 /// Workers sleep between jobs, and the caller while a worker has its last item.
 TEST(Team, SleepsAndWakes) {
   using namespace std::chrono_literals;
