@@ -63,36 +63,53 @@ TEST(Team, OnOneCore) {
   }).join();
 }
 
-/// Beside a program that keeps a core busy, threads are moved, and may run
-/// afterwards where they might before.
+/// On two cores, one of which another program keeps busy, threads are moved,
+/// and may run afterwards where they might before.
 TEST(Team, BesideABusyCore) {
-  auto allowed = [] {
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    EXPECT_EQ(sched_getaffinity(0, sizeof cores, &cores), 0);
-    return cores;
-  };
-  std::thread([&] {
-    cpu_set_t before = allowed(), one;
+  using namespace std::chrono_literals;
+  std::thread([] {
+    cpu_set_t all, two, one;
+    CPU_ZERO(&two);
     CPU_ZERO(&one);
-    CPU_SET(sched_getcpu(), &one);
+    ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+    if (CPU_COUNT(&all) < 2)
+      GTEST_SKIP() << "one core";
+    for (int core = 0; CPU_COUNT(&two) < 2; ++core)
+      if (CPU_ISSET(core, &all)) {
+        CPU_ZERO(&one);
+        CPU_SET(core, &one);
+        CPU_SET(core, &two);
+      }
+    ASSERT_EQ(sched_setaffinity(0, sizeof two, &two), 0);
     std::atomic<bool> ends{false};
     std::thread busy([&] {
       EXPECT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
       while (!ends)
         continue;
     });
-    for (int round = 0; round < 30; ++round)
-      expectEachOnce(1);
+    std::atomic<int> calls{0};
+    for (int job = 0; job < 200; ++job)
+      parallelForMembers(2, 16, 1, [&](int, int64_t, int64_t) {
+        auto begin = std::chrono::steady_clock::now();
+        while (std::chrono::steady_clock::now() - begin < 100us)
+          continue;
+        ++calls;
+      });
     ends = true;
     busy.join();
-    std::atomic<int> moved{0};
-    for (int round = 0; round < 30; ++round)
-      parallelForMembers(5, 5, 1, [&](int, int64_t, int64_t) {
-        cpu_set_t now = allowed();
-        moved += !CPU_EQUAL(&now, &before);
+    EXPECT_EQ(calls, 200 * 16);
+    // Another thread may just have moved one of them.
+    bool isBothAsBefore = false;
+    for (int job = 0; job < 100'000 && !isBothAsBefore; ++job) {
+      std::atomic<bool> isAsBefore[2] = {false, false};
+      parallelForMembers(2, 16, 1, [&](int member, int64_t, int64_t) {
+        cpu_set_t now;
+        isAsBefore[member] = sched_getaffinity(0, sizeof now, &now) == 0 &&
+                             CPU_EQUAL(&now, &two);
       });
-    EXPECT_EQ(moved, 0);
+      isBothAsBefore = isAsBefore[0] && isAsBefore[1];
+    }
+    EXPECT_TRUE(isBothAsBefore);
   }).join();
 }
 
