@@ -31,7 +31,8 @@ static double boundPipeline(int64_t places, double busy, double passed) {
   if (places == 1 || busy <= 0)
     return busy;
   double share = passed / busy;
-  return passed / -std::expm1(double(places) * std::log1p(-share));
+  return share > 0 ? passed / -std::expm1(double(places) * std::log1p(-share))
+                   : busy / double(places);
 }
 
 /// How long collectives over the ranks that split the batch are in flight at
@@ -99,6 +100,16 @@ static double shareUpdate(const PlanPoint &point, double update) {
   return point.zero > 0 ? update / double(point.getShards()) : update;
 }
 
+/// Returns which part of the forward a pipeline need not compute again under
+/// --recompute layer, of what one place does: the last layer of each stage.
+static double getKeptShare(const PlanPoint &point, const Profile &profile) {
+  if (point.pp == 1 || point.recompute != Recompute::layer)
+    return 0;
+  return profile.depth > 0
+             ? std::min(1.0, double(point.pp * point.chunks) / profile.depth)
+             : 1;
+}
+
 PlanBound pp::boundByWork(const PlanPoint &point, const Profile &profile,
                           int64_t rows, int64_t cuts, const Links &links) {
   double share = double(rows) / double(profile.rows) / double(cuts);
@@ -106,6 +117,7 @@ PlanBound pp::boundByWork(const PlanPoint &point, const Profile &profile,
   bool isSame = rows == profile.rows && cuts == 1;
   StepTimes times = isSame ? profile.getTimes() : profile.least;
   double forward = share * times.forward, backward = share * times.backward;
+  backward -= std::min(backward, getKeptShare(point, profile) * forward);
   double passed =
       (forward + (splitsBackward(point) ? 0 : backward)) / double(point.chunks);
   double busy = microbatches * (forward + backward) +
@@ -114,14 +126,15 @@ PlanBound pp::boundByWork(const PlanPoint &point, const Profile &profile,
   int64_t parts = point.pp * cuts;
   double step = std::max(boundPipeline(point.pp, busy, passed),
                          microbatches * share * profile.longestOp);
+  int64_t memory = (getStateBytes(point, place.parameters, place.gradients,
+                                  place.optimizer) /
+                        cuts +
+                    static_cast<int64_t>(share * double(place.saved))) /
+                   point.pp;
   return {addCollectives(point, step, point.pp == 1 ? backward : step,
                          boundCollectives(point, place.gradients / parts,
                                           place.parameters / parts, links)),
-          (getStateBytes(point, place.parameters, place.gradients,
-                         place.optimizer) /
-               cuts +
-           static_cast<int64_t>(share * double(place.saved))) /
-              point.pp};
+          memory, memory};
 }
 
 PlanBound pp::boundByStages(const PlanPoint &point, const Profile &profile,
@@ -131,6 +144,7 @@ PlanBound pp::boundByStages(const PlanPoint &point, const Profile &profile,
   if (!stages) // compiling says why
     return {};
   PlanBound bound;
+  int64_t fewest = *llvm::min_element(stages->inFlight);
   for (auto [number, place] : llvm::enumerate(profile.places)) {
     auto index = static_cast<int>(number);
     double backward = 0;
@@ -144,11 +158,13 @@ PlanBound pp::boundByStages(const PlanPoint &point, const Profile &profile,
                   addCollectives(point, end, point.pp == 1 ? backward : end,
                                  boundCollectives(point, place.gradients,
                                                   place.parameters, links))});
-    bound.memory =
-        std::max(bound.memory, getStateBytes(point, place.parameters,
-                                             place.gradients, place.optimizer) +
-                                   place.saved * stages->inFlight[number]);
+    int64_t states = getStateBytes(point, place.parameters, place.gradients,
+                                   place.optimizer);
+    bound.memory += states + place.saved * fewest;
+    bound.memoryAsCut = std::max(
+        bound.memoryAsCut, states + place.saved * stages->inFlight[number]);
   }
+  bound.memory /= point.pp;
   return bound;
 }
 
@@ -182,13 +198,14 @@ PlanBound pp::estimateByStages(const PlanPoint &point, const Profile &sketch,
   const SimulatedStages *stages =
       sketch.simulate(point.schedule, point.microbatches);
   if (!stages)
-    return {std::numeric_limits<double>::infinity(), 0};
+    return {std::numeric_limits<double>::infinity(), 0, 0};
   const PlaceProfile &place = sketch.places.front();
   CollectiveTimes of =
       boundCollectives(point, place.gradients, place.parameters, links);
   double gathers = of.gathers * (point.gathersInTasks ? 2 : 1); // and backwards
-  return {
-      stages->end + shareUpdate(point, place.update) + of.sums + gathers,
+  int64_t memory =
       getStateBytes(point, place.parameters, place.gradients, place.optimizer) +
-          place.once + place.inFlight * *llvm::max_element(stages->inFlight)};
+      place.once + place.inFlight * *llvm::max_element(stages->inFlight);
+  return {stages->end + shareUpdate(point, place.update) + of.sums + gathers,
+          memory, memory};
 }

@@ -16,6 +16,8 @@ bool splitsBackward(const PlanPoint &point);
 struct PlanBound {
   double step = 0;
   int64_t memory = 0;
+  /// With the stages of a profile, which no limit on memory has changed.
+  int64_t memoryAsCut = 0;
 };
 
 /// Bounds a plan for a microbatch of `rows` by the profile of the model on one
@@ -32,7 +34,8 @@ PlanBound boundByWork(const PlanPoint &point, const Profile &profile,
                       int64_t rows, int64_t cuts, const Links &links);
 
 /// Bounds a plan by the profile of its stages and its microbatch: the simulated
-/// schedule without what ranks exchange that split the batch.
+/// schedule without what ranks exchange that split the batch. Its memory is
+/// that of equally large places, since a limit may change where it is cut.
 PlanBound boundByStages(const PlanPoint &point, const Profile &profile,
                         const Links &links);
 

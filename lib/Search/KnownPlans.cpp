@@ -98,21 +98,30 @@ const Profile &KnownPlans::getProfile(const PlanPoint &point, Known known) {
 // Bounds and estimates
 //===----------------------------------------------------------------------===//
 
-void KnownPlans::tighten(KnownPlan &plan, Known known) {
-  const PlanPoint &point = plan.point;
-  plan.known = known;
+PlanBound KnownPlans::bound(const PlanPoint &point, Known known) {
   const Profile &profile = getProfile(point, known);
+  return known == Known::Stages
+             ? boundByStages(point, profile, getLinks(point))
+             : boundByWork(point, profile, getRows(point),
+                           known == Known::Work ? point.tp : 1,
+                           getLinks(point));
+}
+
+void KnownPlans::tighten(KnownPlan &plan, Known known) {
+  plan.known = known;
+  const Profile &profile = getProfile(plan.point, known);
   if (!profile.refused.empty())
     return refuse(plan, profile.refused);
-  PlanBound bound =
-      known == Known::Stages
-          ? boundByStages(point, profile, getLinks(point))
-          : boundByWork(point, profile, getRows(point),
-                        known == Known::Work ? point.tp : 1, getLinks(point));
-  if (bound.memory > space.base.deviceMemory.value_or(bound.memory))
+  PlanBound of = bound(plan.point, known);
+  if (of.memory > space.base.deviceMemory.value_or(of.memory))
     return refuse(plan, "a rank takes at least " +
-                            ::ppopt::spellByteAmount(bound.memory));
-  plan.bound = std::max(plan.bound, bound.step);
+                            ::ppopt::spellByteAmount(of.memory));
+  if (of.memoryAsCut > space.base.deviceMemory.value_or(of.memoryAsCut)) {
+    // Within the limit it is cut otherwise, if at all.
+    plan.looksBad = true;
+    return;
+  }
+  plan.bound = std::max(plan.bound, of.step);
 }
 
 /// Returns nothing if the plan looks bad.

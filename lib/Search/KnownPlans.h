@@ -78,7 +78,9 @@ public:
   /// bounded by that of the batch, or of one row if that does not compile.
   const Profile &getProfile(const PlanPoint &point, Known known);
 
-  /// Bounds the plan by what is `known`, or refuses it.
+  /// Bounds a plan by what is `known`: a profile that is not refused.
+  PlanBound bound(const PlanPoint &point, Known known);
+  /// Tightens a plan's bound by what is `known`, or refuses it.
   void tighten(KnownPlan &plan, Known known);
   /// Estimates plans of which the profile of a microbatch on one place is
   /// known, and notes which look bad: for these it returns nothing.

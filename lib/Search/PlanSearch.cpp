@@ -255,7 +255,7 @@ std::optional<FoundPlan> Search::findSmallest(const PlanSpace &of) {
     const Profile &profile = plans.getProfile(point, Known::Stages);
     if (!profile.refused.empty() ||
         (smallest &&
-         boundByStages(point, profile, plans.getLinks(point)).memory >=
+         boundByStages(point, profile, plans.getLinks(point)).memoryAsCut >=
              smallest->figures->memory))
       continue;
     std::optional<PlanFigures> figures =
@@ -356,12 +356,16 @@ static bool computesByMicrobatch(ModuleOp module) {
   return result.wasInterrupted();
 }
 
+PlanSpace pp::fitToModel(PlanSpace space, ModuleOp model) {
+  if (space.base.shard.empty() && !isAnnotated(model))
+    space.shard = "auto";
+  if (computesByMicrobatch(model))
+    space.choosesMicrobatches = false;
+  return space;
+}
+
 FailureOr<PlanSearchResult> pp::searchPlans(Compilation &compilation,
                                             const PlanSpace &space) {
-  PlanSpace same = space;
-  if (space.base.shard.empty() && !isAnnotated(compilation.getModule()))
-    same.shard = "auto";
-  if (computesByMicrobatch(compilation.getModule()))
-    same.choosesMicrobatches = false;
-  return Search(compilation, same).run();
+  PlanSpace fitting = fitToModel(space, compilation.getModule());
+  return Search(compilation, fitting).run();
 }

@@ -134,10 +134,13 @@ private:
 
   /// Of one axis, dp without stage and fsdp with one: dp=8 --zero 1 is fsdp=8
   /// --zero 1. Of two, gradients are summed level by level without a stage too.
+  /// A kept size may leave only the other name.
   bool isCanonical(const PlanPoint &point) const {
-    if (point.zero == 0)
-      return point.fsdp == 1 || point.dp > 1 || space.getKept("fsdp");
-    return point.getBatchParts() > 1 && (point.fsdp > 1 || space.getKept("dp"));
+    if (point.zero > 0 && point.getBatchParts() == 1)
+      return false;
+    if (space.getKept("fsdp") || space.getKept("dp"))
+      return true;
+    return point.zero == 0 ? point.fsdp == 1 || point.dp > 1 : point.fsdp > 1;
   }
 
   void chooseZero(PlanPoint point) {

@@ -223,6 +223,7 @@ Profile pp::makeProfile(ModelCopies &copies, const PlanSpace &space,
   if (!three.refused.empty())
     return three;
   Extrapolation extrapolation(copies.depth);
+  three.depth = copies.depth;
   extrapolation.apply(two.least, three.least);
   PlaceProfile &place = three.places.front();
   int64_t ofLayer = place.once - two.places.front().once;

@@ -72,6 +72,7 @@ struct Profile {
 
   std::string refused; ///< why it can't be compiled, or empty
   int64_t rows = 0;    ///< of a microbatch
+  int64_t depth = 0;   ///< the number of equal layers, if it follows from two
   std::vector<PlaceProfile> places;
   ::ppopt::schedule::StageGraph graph;
   ::ppopt::schedule::EdgeLinks links; ///< of the graph

@@ -117,7 +117,7 @@ def ours(options, executable, log, ranks, threads, flags=(), data=None):
     if ranks == 1:
         return Run([["taskset", "-c", ",".join(map(str, cores()[:threads])), *command]], log, [env], options.steps)
     pinned = ["sh", "-c", 'shift "$OMPI_COMM_WORLD_LOCAL_RANK"; core=$1; while [ "$1" != -- ]; do shift; done; shift; '
-              'exec taskset -c "$core" "$@"', "sh", *map(str, cores()[:ranks]), "--"]
+              'exec taskset -c "$core" "$@"', "sh", *(str(cores()[rank % len(cores())]) for rank in range(ranks)), "--"]
     return Run([[*under_mpirun(ranks), *pinned, *command]], log, [env], options.steps)
 
 

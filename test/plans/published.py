@@ -24,6 +24,7 @@ MEGATRON = ("h.*.attn.qkv.weight=[{}, {3 * tp}]; h.*.attn.proj.weight=[{tp}, {}]
             "h.*.mlp.proj.weight=[{tp}, {}]; wte=[{tp}, {}]")
 VOCABULARY = "lm_head.weight=[{tp}, {}]; model.embed_tokens.weight=[{tp}, {}]"
 DROPOUT = ["--dropout", 0.1, "--attention-dropout", 0.1]
+MACHINE = ["--target", "cuda", "--precision", "bf16"]
 BESIDES = 1 - 24 / 108  # the rate of an A100's launches beside a collective
 
 
@@ -98,15 +99,23 @@ def count_sums(row, printed):
     return max(of_places) * (row.microbatches + (row.places - 1) / row.chunks)
 
 
-def plan(ppopt, row, directory):
-    """Returns the predicted seconds of a step, and those that the sums of Megatron-LM add."""
+def write_model(ppopt, row, directory):
     model = os.path.join(directory, "model.mlir")
     subprocess.run([ppopt, "model", *map(str, row.model), "--layers", str(row.layers), "--width", str(row.width), "--seq", str(row.seq),
                     "--batch", str(row.batch), "-o", model], check=True)
+    return model
+
+
+def flags_of(row):
+    """The flags of the row's plan, those that say how it is split first."""
     mesh = [f"{axis}={size}" for axis, size in (("pp", row.places), ("dp", row.replicas), ("tp", row.parts)) if size > 1]
     schedule = ["--schedule", "interleaved", "--chunks", str(row.chunks)] if row.chunks > 1 else []
-    done = subprocess.run([ppopt, "plan", model, "--mesh", ",".join(mesh), "--microbatches", str(row.microbatches), *schedule, "--target",
-                           "cuda", "--precision", "bf16", *map(str, row.flags)], capture_output=True, text=True)
+    return ["--mesh", ",".join(mesh), "--microbatches", str(row.microbatches), *schedule, *MACHINE, *map(str, row.flags)]
+
+
+def plan(ppopt, row, directory):
+    """Returns the predicted seconds of a step, and those that the sums of Megatron-LM add."""
+    done = subprocess.run([ppopt, "plan", write_model(ppopt, row, directory), *flags_of(row)], capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{row.name}: {done.stderr}")
     step = to_seconds(re.search(r"the step, predicted: ([0-9.]+ \w+)", done.stdout)[1])

@@ -78,6 +78,10 @@ inline constexpr size_t kPlansShown = 5;
 /// more than this part of its step.
 inline constexpr double kTolerance = 0.02;
 
+/// Returns the space without what the model does not let it choose, and with
+/// `shard` if the model does not say what tp cuts.
+PlanSpace fitToModel(PlanSpace space, ModuleOp model);
+
 /// Searches the space of a model that has been parsed, whose compilation has
 /// the plan `space.base`. The result depends on nothing else. Fails, with an
 /// error, if the model compiles under no plan.

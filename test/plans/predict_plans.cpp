@@ -1,0 +1,157 @@
+//===- predict_plans.cpp - Many plans of a model, in one process ----------===//
+//
+//   ppopt-predict-plans MODEL FLAG... < PLANS
+//     Predicts plans as `ppopt plan` does. Each line of PLANS has flags beside
+//     those given, separated by tabs.
+//   ppopt-predict-plans MODEL --plan auto --ranks N FLAG... [--points]
+//     The choice of --plan auto, or every point of its space with the bounds
+//     that the search would take for it. There is no limit on their memory.
+//
+// Prints a line of JSON for each plan. Times are in nanoseconds.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KnownPlans.h"
+#include "plan_flags.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/StringSaver.h"
+#include "llvm/Support/thread.h"
+
+#include <iostream>
+
+using namespace llvm;
+using namespace mlir::pp;
+using ppopt::Command;
+using ppopt::CommandLine;
+using ppopt::PlanFlags;
+
+static const Command command = {"predict-plans", "", "MODEL", "", nullptr};
+
+static void print(json::Object object) {
+  outs() << json::Value(std::move(object)) << "\n";
+}
+
+static json::Object describe(const TriedPlan &plan) {
+  if (!plan.figures)
+    return json::Object{{"refused", plan.refused}};
+  return json::Object{{"step", plan.figures->step},
+                      {"memory", plan.figures->memory}};
+}
+
+/// Predicts the plans of standard input, whose flags are added to `words`. All
+/// are of as many ranks: rates depend on how many share a machine.
+static int predictPlans(ArrayRef<const char *> words) {
+  std::vector<PlanOptions> plans;
+  std::vector<bool> isValid;
+  for (std::string flags; std::getline(std::cin, flags);) {
+    BumpPtrAllocator allocator;
+    StringSaver saver(allocator);
+    std::vector<const char *> added(words.begin(), words.end());
+    for (StringRef word : split(flags, '\t'))
+      added.push_back(saver.save(word).data());
+    CommandLine line(command, added);
+    PlanFlags planned(line);
+    isValid.push_back(!line.parse() && !planned.complete());
+    if (isValid.back())
+      plans.push_back(planned.plan);
+  }
+  std::vector<TriedPlan> tried;
+  if (!plans.empty()) {
+    Compilation compilation(plans.front());
+    if (failed(compilation.parse()))
+      return 1;
+    PlanSpace unused;
+    tried = KnownPlans(compilation, unused).tryPlans(plans);
+  }
+  auto next = tried.begin();
+  for (bool valid : isValid) {
+    TriedPlan plan{std::nullopt, "the flags contradict each other"};
+    if (valid)
+      plan = *next++;
+    print(describe(plan));
+  }
+  return 0;
+}
+
+static int printChoice(Compilation &compilation, const PlanSpace &space) {
+  mlir::FailureOr<PlanSearchResult> found = searchPlans(compilation, space);
+  if (failed(found))
+    return 1;
+  json::Object choice{{"points", found->points}, {"compiled", found->compiled}};
+  if (!found->best.empty()) {
+    choice["flags"] = found->best.front().point.spell();
+    choice["step"] = found->best.front().figures->step;
+    choice["memory"] = found->best.front().figures->memory;
+    choice["gap"] = found->gap;
+  }
+  print(std::move(choice));
+  return 0;
+}
+
+static int printPoints(Compilation &compilation, const PlanSpace &given) {
+  PlanSpace space = fitToModel(given, compilation.getModule());
+  space.base.deviceMemory.reset();
+  KnownPlans plans(compilation, space);
+  if (failed(plans.enumerate(compilation.getModule())))
+    return 1;
+  static constexpr std::pair<StringRef, Known> steps[] = {
+      {"work", Known::Work},
+      {"cut", Known::Cut},
+      {"rows", Known::Rows},
+      {"stages", Known::Stages}};
+  std::vector<KnownPlan *> all;
+  std::vector<ProfileKey> keys;
+  for (KnownPlan &plan : plans) {
+    all.push_back(&plan);
+    for (auto [name, known] : steps)
+      keys.push_back(plans.getKey(plan.point, known));
+  }
+  plans.makeProfiles(keys);
+  plans.compile(all);
+  for (KnownPlan &plan : plans) {
+    json::Object bounds;
+    for (auto [name, known] : steps) {
+      if (const Profile &profile = plans.getProfile(plan.point, known);
+          !profile.refused.empty()) {
+        bounds[name] = json::Object{{"refused", profile.refused}};
+        continue;
+      }
+      PlanBound bound = plans.bound(plan.point, known);
+      bounds[name] =
+          json::Object{{"step", bound.step}, {"memory", bound.memory}};
+    }
+    json::Object point = describe({plan.figures, plan.refused});
+    point["flags"] = plan.point.spell();
+    point["bounds"] = std::move(bounds);
+    print(std::move(point));
+  }
+  return 0;
+}
+
+static int run(ArrayRef<const char *> words) {
+  CommandLine line(command, words);
+  bool points = false;
+  line.toggle("points", points, "all points of the space, with their bounds");
+  PlanFlags planned(line);
+  if (std::optional<int> status = line.parse())
+    return *status;
+  if (std::optional<int> status = planned.complete())
+    return *status;
+  if (!planned.space)
+    return predictPlans(words);
+  Compilation compilation(planned.plan);
+  if (failed(compilation.parse()))
+    return 1;
+  return points ? printPoints(compilation, *planned.space)
+                : printChoice(compilation, *planned.space);
+}
+
+int main(int argc, char **argv) {
+  int status = 0;
+  llvm::thread(std::optional<unsigned>(kStackBytes), [&] {
+    status = run(ArrayRef<const char *>(argv + 1, argc - 1));
+  }).join();
+  return status;
+}
