@@ -14,8 +14,9 @@
 
 # A precompiled header has the paths of its clone: it is not taken from a compiler
 # cache, which may have made it in a clone that is gone. What is compiled with it
-# is: the cache looks at HEADER.o.sum instead (CCACHE_PCH_EXTSUM in the presets), a
-# hash of the preprocessed text without these paths.
+# is: the cache looks at NAME.pch.sum instead (CCACHE_PCH_EXTSUM in the presets), a
+# hash of the preprocessed text without these paths. It knows a precompiled header
+# by its ending `.pch`, and would hash 140 MB for each source otherwise.
 
 function(ppopt_precompile name header)
   if(CMAKE_DISABLE_PRECOMPILE_HEADERS)
@@ -29,10 +30,11 @@ function(ppopt_precompile name header)
   target_compile_options(${name} PRIVATE
     "SHELL:-x c++-header" -fpch-instantiate-templates "SHELL:-Xclang -fno-pch-timestamp")
   target_compile_options(${name}Text PRIVATE "SHELL:-x c++" -E -P)
-  set(pch ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${name}.dir/${header}.o)
-  add_custom_command(OUTPUT ${pch}.sum
+  set(pch ${CMAKE_CURRENT_BINARY_DIR}/${name}.pch)
+  add_custom_command(OUTPUT ${pch} ${pch}.sum
+    COMMAND ln -f $<TARGET_OBJECTS:${name}> ${pch}
     COMMAND sh -c "sed 's|${PROJECT_SOURCE_DIR}||g' $<TARGET_OBJECTS:${name}Text> | sha256sum > ${pch}.sum"
-    DEPENDS ${name}Text $<TARGET_OBJECTS:${name}Text> VERBATIM)
+    DEPENDS ${name} $<TARGET_OBJECTS:${name}> ${name}Text $<TARGET_OBJECTS:${name}Text> VERBATIM)
   add_custom_target(${name}Sum DEPENDS ${pch}.sum)
   set_target_properties(${name} PROPERTIES PPOPT_PCH ${pch})
 endfunction()

@@ -34,7 +34,7 @@ def make_plans(ppopt, names, directory):
     checked([ppopt, "model", "gpt", *MODEL, "-o", model])
     text = os.path.join(SOURCE, "docs", "running.md")
     return {name: Plan(name, compile_model(ppopt, model, os.path.join(directory, name),
-                                           [*PLANS[name], "--microbatches", "2", "--threads", "1"]), text, directory)
+                                           [*PLANS[name], "--microbatches", "2", "--threads", "1"], optimized=True), text, directory)
             for name in names}
 
 

@@ -70,7 +70,7 @@ class Gpts:
             self.done[key] = compile_model(
                 self.ppopt, self.model, os.path.join(self.directory, f"gpt_{schedule}_{microbatches}"),
                 ["--mesh", "pp=2", "--schedule", schedule, "--microbatches", str(microbatches), "--batch", str(ROWS * microbatches),
-                 "--threads", "1"])
+                 "--threads", "1"], optimized=True)
         return self.done[key]
 
 

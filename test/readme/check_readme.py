@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from support.mpirun import ENVIRONMENT
 from support.results import SOURCE, Harness, Skip
 
 # Of the first word, or the words, of a command: why it is not run here.
@@ -57,6 +58,7 @@ class Shell:
 
     def __init__(self, build, folder):
         self.folder, self.assignments = folder, []
+        self.environment = {name: value for name, value in os.environ.items() if name not in ENVIRONMENT}
         os.makedirs(os.path.join(folder, "build"))
         os.symlink(build, os.path.join(folder, "build", "release"))
         with open(os.path.join(SOURCE, "README.md")) as readme, open(os.path.join(folder, "TEXT"), "w") as text:
@@ -67,7 +69,7 @@ class Shell:
             self.assignments.append(command)
             return
         script = "\n".join([*self.assignments, command])
-        done = subprocess.run(["bash", "-c", script], cwd=self.folder, capture_output=True, text=True, errors="replace", timeout=500)
+        done = subprocess.run(["bash", "-c", script], cwd=self.folder, env=self.environment, capture_output=True, text=True, errors="replace", timeout=500)
         output = done.stdout[-2000:] + done.stderr[-2000:]
         if re.search(r" # refused", command):
             assert done.returncode == 1 and "error: " in done.stderr, f"should be refused, has status {done.returncode}:\n{output}"

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "generate/bpe_tokenizer.h"
+#include "paths.h"
 #include "train_files.h"
 
 #include <nlohmann/json.hpp>
@@ -18,7 +19,7 @@ namespace {
 
 using Tokens = std::vector<int32_t>;
 
-const std::string given = PPOPT_TEST_INPUTS "/tokenizer";
+const std::string given = std::string(ppopt::test::inputs) + "/tokenizer";
 
 std::string decodeAll(const Tokenizer &tokenizer, const Tokens &tokens) {
   std::string text;

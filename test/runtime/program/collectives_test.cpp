@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "executor/gather_tasks.h"
 #include "message_of.h"
+#include "paths.h"
 #include "pipeline_program.h"
 #include "program/program.h"
 #include "schema/write.h"
@@ -96,7 +97,8 @@ TEST(FuzzSeeds, AreProgramsOfThisVersion) {
   int64_t collectives = 0;
   for (const char *name : {"one", "dp", "pp", "local", "shards", "averages",
                            "owners", "cut", "tasks"}) {
-    std::ifstream file(std::string(PPOPT_FUZZ_SEEDS "/") + name + ".json");
+    std::ifstream file(std::string(ppopt::test::programs) + "/" + name +
+                       ".json");
     std::stringstream text;
     text << file.rdbuf();
     std::string error = messageOf<Error>([&] {

@@ -6,6 +6,7 @@
 #include "device/cpu/cpu_device.h"
 #include "device/device.h"
 #include "device/module.h"
+#include "paths.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -43,7 +44,7 @@ private:
 class FakeSettings {
 public:
   explicit FakeSettings(int seed, const std::string &plant = "")
-      : module("PPOPT_DEVICE_MODULE", PPOPT_FAKE_DEVICE),
+      : module("PPOPT_DEVICE_MODULE", ppopt::test::fakeDevice),
         seed("PPOPT_FAKE_SEED", std::to_string(seed)),
         plant("PPOPT_FAKE_PLANT", plant) {}
 

@@ -181,9 +181,9 @@ TEST(FakeDevice, SettingsThatMeanNothing) {
               fmt::format("{} (PPOPT_DEVICE_MODULE): PPOPT_FAKE_PLANT is '{}', "
                           "not drop-wait:N or drop-sync:N with N counted from "
                           "1",
-                          PPOPT_FAKE_DEVICE, plant));
+                          ppopt::test::fakeDevice, plant));
   }
-  Setting module("PPOPT_DEVICE_MODULE", PPOPT_FAKE_DEVICE);
+  Setting module("PPOPT_DEVICE_MODULE", ppopt::test::fakeDevice);
   Setting seed("PPOPT_FAKE_SEED", "many");
   EXPECT_NE(comm::test::messageOf<runtime::Error>([] {
               makeDevice();
