@@ -2,7 +2,7 @@
 
 #include "ppopt/Search/PlanSearch.h"
 
-#include "KnownPlans.h"
+#include "ShardingChoice.h"
 
 #include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
@@ -11,6 +11,7 @@
 #include "llvm/ADT/Sequence.h"
 
 #include <map>
+#include <numeric>
 #include <queue>
 
 using namespace mlir;
@@ -53,12 +54,13 @@ constexpr int64_t kMostCompiledOps = 250'000, kLeastCompiled = 64;
 
 class Search {
 public:
-  Search(Compilation &compilation, const PlanSpace &space)
-      : compilation(compilation), space(space), plans(compilation, space) {}
+  Search(Compilation &compilation, const PlanSpace &of)
+      : space(of), plans(compilation, space) {}
 
   FailureOr<PlanSearchResult> run();
 
 private:
+  void chooseShards();
   SmallVector<size_t> advance(Queue &queue, Known last);
   std::optional<Found> findBest(ArrayRef<size_t> among, const Limits &limits);
   void tryLikely();
@@ -67,13 +69,32 @@ private:
   std::optional<FoundPlan> findSmallest(const PlanSpace &of);
   void sayWhatFits();
 
-  Compilation &compilation;
-  const PlanSpace &space;
+  PlanSpace space;
   KnownPlans plans;
   /// How often the whole model may be compiled, but for plans to compare with.
   int64_t mostCompiled = 0;
   PlanSearchResult result;
 };
+
+/// Chooses what each size of tp cuts, for ranks that otherwise split the batch
+/// as far as it goes.
+void Search::chooseShards() {
+  SmallVector<PlanPoint> points;
+  for (int64_t tp : getDivisors(space.ranks)) {
+    if (tp == 1 || space.getKept("tp").value_or(tp) != tp)
+      continue;
+    PlanPoint &point = points.emplace_back();
+    point.tp = tp;
+    point.dp = std::gcd(plans.getRows(), space.ranks / tp);
+    if (!space.choosesMicrobatches)
+      point.microbatches = space.base.microbatches;
+    if (!space.choosesRecompute)
+      point.recompute = space.base.recompute;
+  }
+  for (auto [point, found] : llvm::zip(points, pp::chooseShards(plans, points)))
+    if (!found.empty())
+      space.shards[point.tp] = found;
+}
 
 /// Takes the points with the least bounds out of the queue, until something has
 /// to be compiled for some of them, and tightens their bounds by one step, but
@@ -299,8 +320,11 @@ void Search::addBest() {
 }
 
 FailureOr<PlanSearchResult> Search::run() {
-  if (failed(plans.enumerate(compilation.getModule())))
+  if (failed(plans.readModel()))
     return failure();
+  if (space.choosesShards)
+    chooseShards();
+  plans.enumerate();
   result.rows = plans.getRows();
   result.points = static_cast<int64_t>(plans.size());
   mostCompiled = space.mostCompiled.value_or(
@@ -329,25 +353,6 @@ FailureOr<PlanSearchResult> Search::run() {
 
 } // namespace
 
-/// Returns whether the model says what tp cuts.
-static bool isAnnotated(ModuleOp module) {
-  auto cuts = [](ShardingAttr sharding) {
-    return sharding && llvm::any_of(sharding.getCuts(), [](const DimCut &cut) {
-             return cut.axis.getValue() == "tp";
-           });
-  };
-  WalkResult ofParams = module.walk([&](ParamOp param) {
-    return WalkResult(failure(cuts(param.getShardAttr())));
-  });
-  WalkResult ofInputs = module.walk([&](func::FuncOp function) {
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (cuts(function.getArgAttrOfType<ShardingAttr>(i, kShardAttr)))
-        return WalkResult::interrupt();
-    return WalkResult::advance();
-  });
-  return ofParams.wasInterrupted() || ofInputs.wasInterrupted();
-}
-
 /// Returns whether a step of the model depends on the number of microbatches.
 static bool computesByMicrobatch(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) {
@@ -359,8 +364,6 @@ static bool computesByMicrobatch(ModuleOp module) {
 FailureOr<PlanSearchResult> pp::searchPlans(Compilation &compilation,
                                             const PlanSpace &space) {
   PlanSpace same = space;
-  if (space.base.shard.empty() && !isAnnotated(compilation.getModule()))
-    same.shard = "auto";
   if (computesByMicrobatch(compilation.getModule()))
     same.choosesMicrobatches = false;
   return Search(compilation, same).run();

@@ -1,0 +1,190 @@
+//===- ShardingChoice.cpp - The shardings that a plan should have ---------===//
+
+#include "ShardingChoice.h"
+
+#include "geometry/axes.h"
+#include "ppopt/Search/ChooseShardings.h"
+#include "ppopt/Transforms/Model/Entry.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+namespace geometry = ppopt::geometry;
+
+namespace {
+
+/// A way to cut, and what a plan takes with it.
+struct Priced {
+  ShardFlag shard;
+  PlanBound cost;
+};
+
+/// The ways to cut that no other is faster than and needs less memory than,
+/// fastest first.
+using Front = std::vector<Priced>;
+
+/// The ways to cut a model under one plan.
+class Choice {
+public:
+  Choice(KnownPlans &plans, const PlanPoint &point, const ShardingTree &tree)
+      : plans(plans), point(point), tree(tree) {}
+
+  /// Adds the profiles that estimates of all nodes of the tree follow from.
+  void addKeys(SmallVector<ProfileKey> &keys) { addKeys(tree, keys); }
+  std::vector<std::string> choose();
+
+private:
+  PlanPoint getPoint(const ShardingTree &node) const;
+  void addKeys(const ShardingTree &node, SmallVector<ProfileKey> &keys);
+  Front price(const ShardingTree &node);
+  void keep(const Priced &priced);
+
+  KnownPlans &plans;
+  const PlanPoint &point;
+  const ShardingTree &tree;
+  Front estimated; ///< what was estimated whole
+};
+
+} // namespace
+
+/// Returns the entries as --shard takes them.
+static std::string spell(const ShardFlag &shard) {
+  std::string text;
+  for (const auto &[glob, cuts] : shard)
+    text += (text.empty() ? "" : "; ") + glob + "=" + cuts;
+  return text;
+}
+
+/// Removes what some other way exceeds.
+static void prune(Front &front) {
+  llvm::sort(front, [](const Priced &a, const Priced &b) {
+    return std::tie(a.cost.step, a.cost.memory, a.shard) <
+           std::tie(b.cost.step, b.cost.memory, b.shard);
+  });
+  Front kept;
+  for (Priced &each : front)
+    if (kept.empty() || each.cost.memory < kept.back().cost.memory)
+      kept.push_back(std::move(each));
+  front = std::move(kept);
+}
+
+/// Returns the plan of a node. Ranks that cut nothing compute what one does.
+PlanPoint Choice::getPoint(const ShardingTree &node) const {
+  PlanPoint with = point;
+  with.shard = spell(node.shard);
+  if (node.effect.saved == 0)
+    with.tp = 1;
+  return with;
+}
+
+void Choice::addKeys(const ShardingTree &node, SmallVector<ProfileKey> &keys) {
+  keys.push_back(plans.getKey(getPoint(node), Known::Rows));
+  for (const std::vector<ShardingTree> &group : node.groups)
+    for (const ShardingTree &way : group)
+      addKeys(way, keys);
+}
+
+/// Returns what a node and the ways of its groups make.
+Front Choice::price(const ShardingTree &node) {
+  std::optional<PlanBound> cost = plans.estimateOnOnePlace(getPoint(node));
+  Front front;
+  if (cost) {
+    front.push_back({node.shard, *cost});
+    if (getPoint(node).tp > 1)
+      estimated.push_back(front.back());
+  }
+  for (const std::vector<ShardingTree> &group : node.groups) {
+    Front ways, made;
+    for (const ShardingTree &way : group)
+      llvm::append_range(ways, price(way));
+    prune(ways);
+    for (const Priced &so : front)
+      for (const Priced &way : ways) {
+        Priced &both = made.emplace_back(so);
+        both.shard.insert(way.shard.begin(), way.shard.end());
+        both.cost.step += way.cost.step - cost->step;
+        both.cost.memory += way.cost.memory - cost->memory;
+      }
+    prune(made);
+    front = std::move(made);
+  }
+  return front;
+}
+
+std::vector<std::string> Choice::choose() {
+  Front front = price(tree);
+  // Estimates of the whole tell what the sum of its parts is worth.
+  if (!front.empty())
+    for (const Priced *each : {&front.front(), &front.back()}) {
+      PlanPoint with = point;
+      with.shard = spell(each->shard);
+      if (auto cost = plans.estimateOnOnePlace(with))
+        estimated.push_back({each->shard, *cost});
+    }
+  prune(estimated);
+  std::vector<std::string> found;
+  if (estimated.empty())
+    return found;
+  found.push_back(spell(estimated.front().shard));
+  constexpr double less = 0.98;
+  if (double(estimated.back().cost.memory) <
+      less * double(estimated.front().cost.memory))
+    found.push_back(spell(estimated.back().shard));
+  return found;
+}
+
+std::vector<std::vector<std::string>>
+pp::chooseShards(KnownPlans &plans, ArrayRef<PlanPoint> points) {
+  std::vector<std::optional<ShardingTree>> trees = plans.findShardings(points);
+  std::vector<std::optional<Choice>> choices(points.size());
+  SmallVector<ProfileKey> keys;
+  for (auto [point, tree, choice] : llvm::zip(points, trees, choices))
+    if (tree) {
+      choice.emplace(plans, point, *tree);
+      choice->addKeys(keys);
+    }
+  plans.makeProfiles(keys);
+  std::vector<std::vector<std::string>> found;
+  for (std::optional<Choice> &choice : choices)
+    found.push_back(choice ? choice->choose() : std::vector<std::string>());
+  return found;
+}
+
+FailureOr<std::string> pp::chooseShard(Compilation &compilation) {
+  PlanSpace space;
+  space.base = compilation.getPlan();
+  space.base.shard.clear();
+  FailureOr<func::FuncOp> entry = findEntry(compilation.getModule());
+  if (failed(entry))
+    return failure();
+  const geometry::Mesh &mesh = space.base.mesh;
+  for (const geometry::Axis &axis : mesh)
+    if (axis.size > 1 && axis.name != "tp" &&
+        geometry::useOf(axis.name) == geometry::AxisUse::Model)
+      return entry->emitError("--shard: auto chooses what tp cuts, and the "
+                              "mesh has ")
+                 << axis.name << "=" << axis.size
+                 << ", too; name what each of them cuts",
+             failure();
+  if (mesh.size("tp") == 1)
+    return std::string();
+  KnownPlans plans(compilation, space);
+  if (failed(plans.readModel()))
+    return failure();
+  PlanPoint point;
+  point.dp = mesh.size("dp");
+  point.fsdp = mesh.size("fsdp");
+  point.tp = mesh.size("tp");
+  point.microbatches = space.base.microbatches;
+  point.zero = space.base.zero;
+  point.gathersInTasks =
+      point.zero == 3 && space.base.gather == ::ppopt::schema::Gather::task;
+  point.recompute = space.base.recompute;
+  std::vector<std::string> found = chooseShards(plans, point).front();
+  if (!found.empty())
+    return found.front();
+  return entry->emitError("--shard: auto finds no way for tp=")
+             << point.tp << " to cut parameters",
+         failure();
+}
