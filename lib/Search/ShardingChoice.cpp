@@ -32,18 +32,17 @@ public:
 
   /// Adds the profiles that estimates of all nodes of the tree follow from.
   void addKeys(SmallVector<ProfileKey> &keys) { addKeys(tree, keys); }
-  std::vector<std::string> choose();
+  std::vector<ShardEstimate> choose();
 
 private:
   PlanPoint getPoint(const ShardingTree &node) const;
   void addKeys(const ShardingTree &node, SmallVector<ProfileKey> &keys);
   Front price(const ShardingTree &node);
-  void keep(const Priced &priced);
 
   KnownPlans &plans;
   const PlanPoint &point;
   const ShardingTree &tree;
-  Front estimated; ///< what was estimated whole
+  std::map<std::string, PlanBound> estimates; ///< of ways that cut something
 };
 
 } // namespace
@@ -91,8 +90,8 @@ Front Choice::price(const ShardingTree &node) {
   Front front;
   if (cost) {
     front.push_back({node.shard, *cost});
-    if (getPoint(node).tp > 1)
-      estimated.push_back(front.back());
+    if (PlanPoint with = getPoint(node); with.tp > 1)
+      estimates[with.shard] = *cost;
   }
   for (const std::vector<ShardingTree> &group : node.groups) {
     Front ways, made;
@@ -112,30 +111,27 @@ Front Choice::price(const ShardingTree &node) {
   return front;
 }
 
-std::vector<std::string> Choice::choose() {
+std::vector<ShardEstimate> Choice::choose() {
   Front front = price(tree);
   // Estimates of the whole tell what the sum of its parts is worth.
-  if (!front.empty())
-    for (const Priced *each : {&front.front(), &front.back()}) {
-      PlanPoint with = point;
-      with.shard = spell(each->shard);
-      if (auto cost = plans.estimateOnOnePlace(with))
-        estimated.push_back({each->shard, *cost});
-    }
-  prune(estimated);
-  std::vector<std::string> found;
-  if (estimated.empty())
-    return found;
-  found.push_back(spell(estimated.front().shard));
-  constexpr double less = 0.98;
-  if (double(estimated.back().cost.memory) <
-      less * double(estimated.front().cost.memory))
-    found.push_back(spell(estimated.back().shard));
+  for (const Priced &each : front) {
+    PlanPoint with = point;
+    with.shard = spell(each.shard);
+    if (auto cost = plans.estimateOnOnePlace(with))
+      estimates[with.shard] = *cost;
+  }
+  std::vector<ShardEstimate> found;
+  for (const auto &[shard, cost] : estimates)
+    found.push_back({shard, cost});
+  llvm::sort(found, [](const ShardEstimate &a, const ShardEstimate &b) {
+    return std::tie(a.cost.step, a.cost.memory, a.shard) <
+           std::tie(b.cost.step, b.cost.memory, b.shard);
+  });
   return found;
 }
 
-std::vector<std::vector<std::string>>
-pp::chooseShards(KnownPlans &plans, ArrayRef<PlanPoint> points) {
+std::vector<std::vector<ShardEstimate>>
+pp::estimateShards(KnownPlans &plans, ArrayRef<PlanPoint> points) {
   std::vector<std::optional<ShardingTree>> trees = plans.findShardings(points);
   std::vector<std::optional<Choice>> choices(points.size());
   SmallVector<ProfileKey> keys;
@@ -145,9 +141,9 @@ pp::chooseShards(KnownPlans &plans, ArrayRef<PlanPoint> points) {
       choice->addKeys(keys);
     }
   plans.makeProfiles(keys);
-  std::vector<std::vector<std::string>> found;
+  std::vector<std::vector<ShardEstimate>> found;
   for (std::optional<Choice> &choice : choices)
-    found.push_back(choice ? choice->choose() : std::vector<std::string>());
+    found.push_back(choice ? choice->choose() : std::vector<ShardEstimate>());
   return found;
 }
 
@@ -181,9 +177,25 @@ FailureOr<std::string> pp::chooseShard(Compilation &compilation) {
   point.gathersInTasks =
       point.zero == 3 && space.base.gather == ::ppopt::schema::Gather::task;
   point.recompute = space.base.recompute;
-  std::vector<std::string> found = chooseShards(plans, point).front();
-  if (!found.empty())
-    return found.front();
+  std::vector<ShardEstimate> likely = estimateShards(plans, point).front();
+  constexpr size_t most = 8; // are compiled
+  likely.resize(std::min(likely.size(), most));
+  std::vector<PlanOptions> options(likely.size(), space.base);
+  for (auto [with, each] : llvm::zip(options, likely)) {
+    with.shard = each.shard;
+    with.deviceMemory.reset();
+    if (with.schedule == "auto")
+      with.schedule = "1f1b";
+  }
+  const ShardEstimate *best = nullptr;
+  double least = 0;
+  for (auto [tried, each] : llvm::zip(plans.tryPlans(options), likely))
+    if (tried.figures && (!best || tried.figures->step < least)) {
+      best = &each;
+      least = tried.figures->step;
+    }
+  if (best)
+    return best->shard;
   return entry->emitError("--shard: auto finds no way for tp=")
              << point.tp << " to cut parameters",
          failure();

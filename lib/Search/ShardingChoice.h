@@ -7,11 +7,17 @@
 
 namespace mlir::pp {
 
-/// Returns for each point, of one place and without `shard`, the --shard with
-/// which it is estimated to be fastest and, if it is another one, that with
-/// which it needs least memory. Empty where tp can cut nothing.
-std::vector<std::vector<std::string>> chooseShards(KnownPlans &plans,
-                                                   ArrayRef<PlanPoint> points);
+/// A --shard, and what a plan is estimated to take with it on one place.
+struct ShardEstimate {
+  std::string shard;
+  PlanBound cost;
+};
+
+/// Returns for each point, of one place and without `shard`, the ways to cut
+/// the model over its tp that are worth a try, fastest first. Empty where tp
+/// can cut nothing.
+std::vector<std::vector<ShardEstimate>>
+estimateShards(KnownPlans &plans, ArrayRef<PlanPoint> points);
 
 } // namespace mlir::pp
 

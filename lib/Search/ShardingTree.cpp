@@ -70,7 +70,8 @@ static llvm::hash_code hashOf(const Sharding &sharding) {
 
 namespace {
 
-/// The sharding of each class that is chosen; null: whole.
+/// The sharding of each class that may be chosen; null: whole. One that cuts
+/// nothing says that the parameters of the class are cut differently.
 using ClassShardings = SmallVector<ShardingAttr>;
 
 /// What follows from some choices.
@@ -194,8 +195,7 @@ CutEffect Explorer::getEffect(const ShardingTable &table) const {
   return effect;
 }
 
-/// Returns nothing if the annotations can't be taken, or a class is not cut
-/// alike.
+/// Returns nothing if the annotations can't be taken.
 std::optional<Trial> Explorer::propagateAnnotated() {
   ScopedDiagnosticHandler silence(entry.getContext(),
                                   [](Diagnostic &) { return success(); });
@@ -213,10 +213,13 @@ std::optional<Trial> Explorer::propagateAnnotated() {
       return attr && attr.isWhole() ? ShardingAttr() : attr;
     };
     ShardingAttr cut = getAttr(each.params.front());
-    if (!llvm::all_of(each.params,
-                      [&](ParamOp param) { return getAttr(param) == cut; }))
-      return std::nullopt;
-    trial.cuts.push_back(cut);
+    bool isAlike = llvm::all_of(
+        each.params, [&](ParamOp param) { return getAttr(param) == cut; });
+    trial.cuts.push_back(
+        isAlike ? cut
+                : ShardingAttr::get(entry.getContext(),
+                                    getShape(each.params.front()).size(), {},
+                                    {}, {}));
   }
   trial.effect = getEffect(table);
   for (Operation *op : ops) {
@@ -247,7 +250,7 @@ TrialPtr Explorer::propagate(const ClassShardings &chosen) {
     return found->second;
   for (auto [each, attr] : llvm::zip(classes, chosen))
     for (ParamOp param : each.params)
-      param.setShardAttr(attr);
+      param.setShardAttr(attr && attr.isWhole() ? ShardingAttr() : attr);
   if (std::optional<Trial> trial = propagateAnnotated())
     found->second = std::make_shared<const Trial>(std::move(*trial));
   return found->second;
@@ -262,31 +265,34 @@ TrialPtr Explorer::choose(const Trial &base, unsigned number, DimCut cut) {
   return propagate(chosen);
 }
 
-static bool isSame(const CutEffect &a, const CutEffect &b) {
-  return a.sent == b.sent && a.reshards == b.reshards && a.saved == b.saved &&
-         a.work == b.work;
+/// Returns whether a way is no worse than another in all that is known of it.
+static bool exceeds(const CutEffect &a, const CutEffect &b) {
+  return a.sent <= b.sent && a.reshards <= b.reshards && a.saved >= b.saved &&
+         a.work <= b.work;
 }
 
-/// Keeps of each class the choices that can be taken alone. Of those that
-/// differ in the order of elements alone, the first.
+/// Keeps of each class the choices that can be taken alone and that no other of
+/// them exceeds.
 void Explorer::narrowChoices() {
   for (auto [number, each] : llvm::enumerate(classes)) {
-    ArrayRef<int64_t> shape = getShape(each.params.front());
-    for (auto [dim, size] : llvm::enumerate(shape)) {
-      SmallVector<TrialPtr> before;
+    SmallVector<std::pair<DimCut, TrialPtr>> kept;
+    for (auto [dim, size] : llvm::enumerate(getShape(each.params.front())))
       for (int64_t outer = 1; outer <= kMostParts; ++outer) {
         if (size % (outer * axes[0].parts) != 0)
           continue;
         DimCut cut{static_cast<int64_t>(dim), outer, axes[0].name};
         TrialPtr with = choose(*root, number, cut);
-        if (!with || llvm::any_of(before, [&](const TrialPtr &other) {
-              return isSame(with->effect, other->effect);
+        if (!with || llvm::any_of(kept, [&](const auto &other) {
+              return exceeds(other.second->effect, with->effect);
             }))
           continue;
-        before.push_back(with);
-        each.choices.push_back(cut);
+        llvm::erase_if(kept, [&](const auto &other) {
+          return exceeds(with->effect, other.second->effect);
+        });
+        kept.emplace_back(cut, with);
       }
-    }
+    for (auto &[cut, with] : kept)
+      each.choices.push_back(cut);
   }
 }
 
@@ -295,11 +301,12 @@ void Explorer::narrowChoices() {
 //===----------------------------------------------------------------------===//
 
 /// Returns whether a trial cuts what the base does, and beside it open classes
-/// alone.
+/// alone. Of others it may cut some parameters.
 bool Explorer::isOption(const Trial &base, const Trial &with,
                         const llvm::BitVector &open) const {
   for (auto [number, cut] : llvm::enumerate(with.cuts))
-    if (cut != base.cuts[number] && (base.cuts[number] || !open[number]))
+    if (cut != base.cuts[number] &&
+        (base.cuts[number] || (!open[number] && cut && !cut.isWhole())))
       return false;
   return true;
 }
@@ -317,7 +324,7 @@ ShardingTree Explorer::makeNode(const Trial &trial) const {
   ShardingTree node;
   node.effect = trial.effect;
   for (auto [number, cut] : llvm::enumerate(trial.cuts)) {
-    if (cut == root->cuts[number])
+    if (cut == root->cuts[number] || cut.isWhole())
       continue;
     std::string spelled;
     llvm::raw_string_ostream(spelled) << cut;
@@ -374,12 +381,6 @@ Explorer::Groups Explorer::explore(const Trial &base,
       groups.push_back(findWays(base, options, group));
     }
   return groups;
-}
-
-/// Returns whether a way is no worse than another in all that is known of it.
-static bool exceeds(const CutEffect &a, const CutEffect &b) {
-  return a.sent <= b.sent && a.reshards <= b.reshards && a.saved >= b.saved &&
-         a.work <= b.work;
 }
 
 /// Decides the class of a group whose choices change most ops.
