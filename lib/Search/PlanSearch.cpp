@@ -80,14 +80,17 @@ private:
 /// as far as it goes.
 void Search::chooseShards() {
   SmallVector<PlanPoint> points;
+  int64_t microbatches =
+      space.choosesMicrobatches ? 1 : space.base.microbatches;
+  if (microbatches > plans.getRows())
+    return; // the space is empty
   for (int64_t tp : getDivisors(space.ranks)) {
     if (tp == 1 || space.getKept("tp").value_or(tp) != tp)
       continue;
     PlanPoint &point = points.emplace_back();
     point.tp = tp;
-    point.dp = std::gcd(plans.getRows(), space.ranks / tp);
-    if (!space.choosesMicrobatches)
-      point.microbatches = space.base.microbatches;
+    point.dp = std::gcd(plans.getRows() / microbatches, space.ranks / tp);
+    point.microbatches = microbatches;
     if (!space.choosesRecompute)
       point.recompute = space.base.recompute;
   }

@@ -187,16 +187,18 @@ FailureOr<std::string> pp::chooseShard(Compilation &compilation) {
     if (with.schedule == "auto")
       with.schedule = "1f1b";
   }
-  const ShardEstimate *best = nullptr;
-  double least = 0;
-  for (auto [tried, each] : llvm::zip(plans.tryPlans(options), likely))
-    if (tried.figures && (!best || tried.figures->step < least)) {
-      best = &each;
-      least = tried.figures->step;
-    }
+  std::vector<TriedPlan> tried = plans.tryPlans(options);
+  std::optional<size_t> best;
+  for (size_t i = 0; i < tried.size(); ++i)
+    if (tried[i].figures &&
+        (!best || tried[i].figures->step < tried[*best].figures->step))
+      best = i;
   if (best)
-    return best->shard;
-  return entry->emitError("--shard: auto finds no way for tp=")
-             << point.tp << " to cut parameters",
-         failure();
+    return likely[*best].shard;
+  InFlightDiagnostic error =
+      entry->emitError("--shard: auto finds no way for tp=")
+      << point.tp << " to cut parameters";
+  if (!tried.empty())
+    error << "; with '" << likely.front().shard << "': " << tried[0].refused;
+  return error;
 }
