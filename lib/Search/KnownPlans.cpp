@@ -4,6 +4,7 @@
 
 #include "CompiledPlan.h"
 
+#include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Transforms/Model/CountOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/byte_amount.h"
@@ -15,7 +16,8 @@ using namespace mlir::pp;
 using ppopt::schedule::TimedCell;
 using Kind = ppopt::schedule::Work;
 
-LogicalResult KnownPlans::enumerate(ModuleOp model) {
+LogicalResult KnownPlans::readModel() {
+  ModuleOp model = compilation.getModule();
   FailureOr<func::FuncOp> entry = findEntry(model);
   if (failed(entry))
     return failure();
@@ -23,11 +25,14 @@ LogicalResult KnownPlans::enumerate(ModuleOp model) {
   if (!input)
     return failure();
   rows = space.base.batch.value_or(input.getDimSize(0));
+  numOps = static_cast<int64_t>(countUnrolledOps(model));
+  return success();
+}
+
+void KnownPlans::enumerate() {
   space.forEach(rows, [&](const PlanPoint &point) {
     plans.emplace_back().point = point;
   });
-  numOps = static_cast<int64_t>(countUnrolledOps(model));
-  return success();
 }
 
 void KnownPlans::refuse(KnownPlan &plan, std::string why) {
@@ -95,6 +100,30 @@ const Profile &KnownPlans::getProfile(const PlanPoint &point, Known known) {
 }
 
 //===----------------------------------------------------------------------===//
+// Shardings
+//===----------------------------------------------------------------------===//
+
+std::vector<std::optional<ShardingTree>>
+KnownPlans::findShardings(ArrayRef<PlanPoint> points) {
+  std::vector<std::string> names;
+  if (auto model = compilation.tryPlan(space.base, Phase::Model))
+    model->walk(
+        [&](ParamOp param) { names.push_back(param.getParamName().str()); });
+  std::vector<std::optional<ShardingTree>> trees(points.size());
+  std::vector<Workers::Job> jobs;
+  for (auto [point, tree] : llvm::zip(points, trees))
+    jobs.push_back([&, &point = point, &tree = tree](ModelCopies &copies) {
+      PlanOptions plan = space.getPlan(PlanPoint());
+      plan.batch = getRows(point);
+      Compilation &model = copies.two ? *copies.two : *copies.whole;
+      if (auto trained = model.tryPlan(plan, Phase::Train))
+        tree = pp::findShardings(*trained, point.tp, names);
+    });
+  workers.run(jobs);
+  return trees;
+}
+
+//===----------------------------------------------------------------------===//
 // Bounds and estimates
 //===----------------------------------------------------------------------===//
 
@@ -144,6 +173,15 @@ std::optional<PlanBound> KnownPlans::estimate(const PlanPoint &point) {
   if (estimated.memory > space.base.deviceMemory.value_or(estimated.memory))
     return std::nullopt;
   return estimated;
+}
+
+std::optional<PlanBound>
+KnownPlans::estimateOnOnePlace(const PlanPoint &point) {
+  const Profile &profile = getProfile(point, Known::Rows);
+  if (!profile.refused.empty())
+    return std::nullopt;
+  Links links = getLinks(point);
+  return estimateByStages(point, sketchStages(point, profile, 0, links), links);
 }
 
 std::vector<std::optional<PlanBound>>

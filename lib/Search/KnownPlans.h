@@ -4,6 +4,7 @@
 #define PPOPT_LIB_SEARCH_KNOWNPLANS_H
 
 #include "Bounds.h"
+#include "ShardingTree.h"
 #include "Workers.h"
 
 #include "ppopt/Search/PlanSearch.h"
@@ -40,10 +41,12 @@ struct TriedPlan {
 class KnownPlans {
 public:
   KnownPlans(Compilation &compilation, const PlanSpace &space)
-      : space(space), workers(compilation) {}
+      : compilation(compilation), space(space), workers(compilation) {}
 
+  /// Finds how large the model and its batch are.
+  LogicalResult readModel();
   /// Enumerates the space of the model.
-  LogicalResult enumerate(ModuleOp model);
+  void enumerate();
 
   size_t size() const { return plans.size(); }
   KnownPlan &operator[](size_t point) { return plans[point]; }
@@ -78,6 +81,13 @@ public:
   /// bounded by that of the batch, or of one row if that does not compile.
   const Profile &getProfile(const PlanPoint &point, Known known);
 
+  /// For each point the ways to cut the model over its tp; nothing where what
+  /// the model annotates can't be.
+  std::vector<std::optional<ShardingTree>>
+  findShardings(ArrayRef<PlanPoint> points);
+  /// Estimates a plan with one place; nothing if it does not compile.
+  std::optional<PlanBound> estimateOnOnePlace(const PlanPoint &point);
+
   /// Bounds a plan by what is `known`: a profile that is not refused.
   PlanBound bound(const PlanPoint &point, Known known);
   /// Tightens a plan's bound by what is `known`, or refuses it.
@@ -94,6 +104,7 @@ private:
   std::optional<PlanBound> estimate(const PlanPoint &point);
   void refuse(KnownPlan &plan, std::string why);
 
+  Compilation &compilation;
   const PlanSpace &space;
   Workers workers;
   std::vector<KnownPlan> plans;

@@ -2,7 +2,7 @@
 
 #include "ppopt/Search/PlanSearch.h"
 
-#include "KnownPlans.h"
+#include "ShardingChoice.h"
 
 #include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
@@ -53,8 +53,8 @@ constexpr int64_t kMostCompiledOps = 250'000, kLeastCompiled = 64;
 
 class Search {
 public:
-  Search(Compilation &compilation, const PlanSpace &space)
-      : compilation(compilation), space(space), plans(compilation, space) {}
+  Search(Compilation &compilation, const PlanSpace &of)
+      : space(of), plans(compilation, space) {}
 
   FailureOr<PlanSearchResult> run();
 
@@ -67,8 +67,7 @@ private:
   std::optional<FoundPlan> findSmallest(const PlanSpace &of);
   void sayWhatFits();
 
-  Compilation &compilation;
-  const PlanSpace &space;
+  PlanSpace space;
   KnownPlans plans;
   /// How often the whole model may be compiled, but for plans to compare with.
   int64_t mostCompiled = 0;
@@ -299,8 +298,11 @@ void Search::addBest() {
 }
 
 FailureOr<PlanSearchResult> Search::run() {
-  if (failed(plans.enumerate(compilation.getModule())))
+  if (failed(plans.readModel()))
     return failure();
+  if (space.choosesShards)
+    chooseShards(plans, space);
+  plans.enumerate();
   result.rows = plans.getRows();
   result.points = static_cast<int64_t>(plans.size());
   mostCompiled = space.mostCompiled.value_or(
@@ -329,25 +331,6 @@ FailureOr<PlanSearchResult> Search::run() {
 
 } // namespace
 
-/// Returns whether the model says what tp cuts.
-static bool isAnnotated(ModuleOp module) {
-  auto cuts = [](ShardingAttr sharding) {
-    return sharding && llvm::any_of(sharding.getCuts(), [](const DimCut &cut) {
-             return cut.axis.getValue() == "tp";
-           });
-  };
-  WalkResult ofParams = module.walk([&](ParamOp param) {
-    return WalkResult(failure(cuts(param.getShardAttr())));
-  });
-  WalkResult ofInputs = module.walk([&](func::FuncOp function) {
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (cuts(function.getArgAttrOfType<ShardingAttr>(i, kShardAttr)))
-        return WalkResult::interrupt();
-    return WalkResult::advance();
-  });
-  return ofParams.wasInterrupted() || ofInputs.wasInterrupted();
-}
-
 /// Returns whether a step of the model depends on the number of microbatches.
 static bool computesByMicrobatch(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) {
@@ -357,8 +340,6 @@ static bool computesByMicrobatch(ModuleOp module) {
 }
 
 PlanSpace pp::fitToModel(PlanSpace space, ModuleOp model) {
-  if (space.base.shard.empty() && !isAnnotated(model))
-    space.shard = "auto";
   if (computesByMicrobatch(model))
     space.choosesMicrobatches = false;
   return space;

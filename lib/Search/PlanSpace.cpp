@@ -77,7 +77,7 @@ PlanOptions PlanSpace::getPlan(const PlanPoint &point) const {
 // Enumeration
 //===----------------------------------------------------------------------===//
 
-static SmallVector<int64_t> getDivisors(int64_t number) {
+SmallVector<int64_t> pp::getDivisors(int64_t number) {
   SmallVector<int64_t> small, large;
   for (int64_t i = 1; i * i <= number; ++i)
     if (number % i == 0) {
@@ -113,10 +113,9 @@ public:
           PlanPoint point;
           point.pp = pp;
           point.tp = tp;
-          point.shard = tp > 1 ? space.shard : "";
           point.fsdp = fsdp;
           point.dp = dp;
-          chooseZero(point);
+          chooseShard(point);
         });
       });
     });
@@ -130,6 +129,16 @@ private:
     for (int64_t size : getDivisors(ranks))
       if (space.getKept(axis).value_or(size) == size)
         next(size, ranks / size);
+  }
+
+  void chooseShard(PlanPoint point) {
+    auto found = space.shards.find(point.tp);
+    if (found == space.shards.end())
+      return chooseZero(point);
+    for (const std::string &shard : found->second) {
+      point.shard = shard;
+      chooseZero(point);
+    }
   }
 
   /// Of one axis, dp without stage and fsdp with one: dp=8 --zero 1 is fsdp=8

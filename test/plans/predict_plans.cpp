@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KnownPlans.h"
+#include "ShardingChoice.h"
 #include "plan_flags.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -94,8 +94,11 @@ static int printPoints(Compilation &compilation, const PlanSpace &given) {
   PlanSpace space = fitToModel(given, compilation.getModule());
   space.base.deviceMemory.reset();
   KnownPlans plans(compilation, space);
-  if (failed(plans.enumerate(compilation.getModule())))
+  if (failed(plans.readModel()))
     return 1;
+  if (space.choosesShards)
+    chooseShards(plans, space);
+  plans.enumerate();
   static constexpr std::pair<StringRef, Known> steps[] = {
       {"work", Known::Work},
       {"cut", Known::Cut},

@@ -147,8 +147,9 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
   mlir::pp::CompilationSetup strict = setup;
   strict.isStrict = planned.isStrict;
   Compilation compilation(plan, strict);
-  if (failed(compilation.parse()))
+  if (failed(compilation.parse()) || failed(chooseShard(compilation)))
     return 1;
+  plan.shard = compilation.getPlan().shard;
   if (planned.space) {
     mlir::pp::PlanSearchResult found;
     if (failed(choosePlan(compilation, *planned.space, found)))

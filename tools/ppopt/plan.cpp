@@ -92,7 +92,7 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
   mlir::pp::CompilationSetup strict = setup;
   strict.isStrict = planned.isStrict;
   mlir::pp::Compilation compilation(planned.plan, strict);
-  if (failed(compilation.parse()))
+  if (failed(compilation.parse()) || failed(chooseShard(compilation)))
     return 1;
   mlir::pp::PlanSearchResult found;
   if (planned.space && failed(choosePlan(compilation, *planned.space, found)))

@@ -121,7 +121,7 @@ PlanFlags::PlanFlags(CommandLine &line) : line(line) {
   line.text("shard", "'GLOB=SHARDING; …'", plan.shard,
             "how parameters and inputs whose names match are cut, such as "
             "'*.fc.weight=[{}, {tp}]', instead of as the model annotates them; "
-            "auto: pairs of matmuls");
+            "auto: what is predicted to be fastest for tp to cut");
   line.text("freeze", "'GLOB; …'", plan.freeze,
             "parameters whose names match are not trained: they have no "
             "gradients and no optimizer's states");
@@ -315,6 +315,9 @@ std::string PlanFlags::setSpace() {
   made.choosesZero = !line.has("zero");
   made.choosesRecompute = !line.has("recompute");
   made.choosesSchedule = !line.has("schedule") || schedule == "auto";
+  made.choosesShards = plan.shard.empty() || plan.shard == "auto";
+  if (made.choosesShards)
+    plan.shard.clear();
   if (made.choosesSchedule)
     plan.schedule = "1f1b";
   space = std::move(made);

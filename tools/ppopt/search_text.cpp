@@ -4,6 +4,7 @@
 
 #include "plan_text.h"
 
+#include "ppopt/Search/ChooseShardings.h"
 #include "ppopt/byte_amount.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -142,5 +143,21 @@ LogicalResult ppopt::choosePlan(mlir::pp::Compilation &compilation,
   if (found.best.empty())
     return refuse(space, found);
   compilation.setPlan(space.getPlan(found.best.front().point));
+  return success();
+}
+
+LogicalResult ppopt::chooseShard(mlir::pp::Compilation &compilation) {
+  mlir::pp::PlanOptions plan = compilation.getPlan();
+  if (plan.shard != "auto")
+    return success();
+  FailureOr<std::string> found = mlir::pp::chooseShard(compilation);
+  if (failed(found))
+    return failure();
+  plan.shard = *found;
+  errs() << plan.source << ": note: --shard auto "
+         << (found->empty() ? "leaves the model as it is"
+                            : "is --shard '" + *found + "'")
+         << "\n";
+  compilation.setPlan(plan);
   return success();
 }

@@ -15,6 +15,10 @@ llvm::LogicalResult choosePlan(mlir::pp::Compilation &compilation,
                                const mlir::pp::PlanSpace &space,
                                mlir::pp::PlanSearchResult &found);
 
+/// Replaces --shard auto in the plan of a parsed model by what it chooses, and
+/// says so.
+llvm::LogicalResult chooseShard(mlir::pp::Compilation &compilation);
+
 /// Prints the best plans, and how those compare that people would try.
 void printSearch(const mlir::pp::PlanSpace &space,
                  const mlir::pp::PlanSearchResult &found,

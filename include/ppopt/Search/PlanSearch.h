@@ -78,8 +78,7 @@ inline constexpr size_t kPlansShown = 5;
 /// more than this part of its step.
 inline constexpr double kTolerance = 0.02;
 
-/// Returns the space without what the model does not let it choose, and with
-/// `shard` if the model does not say what tp cuts.
+/// Returns the space without what the model does not let it choose.
 PlanSpace fitToModel(PlanSpace space, ModuleOp model);
 
 /// Searches the space of a model that has been parsed, whose compilation has

@@ -7,11 +7,15 @@
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace mlir::pp {
+
+/// Returns the divisors of a number, least first.
+SmallVector<int64_t> getDivisors(int64_t number);
 
 /// What a search chooses: a plan but for what all plans of a search share.
 struct PlanPoint {
@@ -45,13 +49,13 @@ struct PlanSpace {
   int64_t ranks = 1;
   /// Axes whose sizes are given, of those that a point has.
   std::vector<::ppopt::geometry::Axis> kept;
-  /// --shard of points with tp; empty: the base's.
-  std::string shard;
+  /// By the size of tp, what --shard says in points; none: as the base's.
+  std::map<int64_t, std::vector<std::string>> shards;
   /// How often the whole model is compiled at most, once there is a plan;
   /// nothing: as suits its size.
   std::optional<int64_t> mostCompiled;
   bool choosesMicrobatches = true, choosesZero = true, choosesRecompute = true,
-       choosesSchedule = true;
+       choosesSchedule = true, choosesShards = true;
 
   /// Returns the given size of an axis; nothing if it is chosen.
   std::optional<int64_t> getKept(StringRef axis) const;

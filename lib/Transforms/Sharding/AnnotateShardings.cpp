@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProposeShardings.h"
-
 #include "geometry/axes.h"
 #include "ppopt/Analysis/Shardings.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
@@ -58,14 +56,11 @@ struct AnnotateShardingsPass
     if (failed(foundPlan))
       return signalPassFailure();
     plan = *foundPlan;
-    bool isAuto = annotations == "auto";
-    if (!isAuto && failed(annotateAll(annotations)))
+    if (failed(annotateAll(annotations)))
       return signalPassFailure();
     ShardingAxes axes = ShardingAxes::of(plan);
-    isOneAxis = axes.size() - llvm::popcount(axes.getBatchAxes()) == 1;
     for (unsigned i = 0; i < axes.size(); ++i)
-      if (!axes[i].splitsBatch &&
-          failed(isAuto ? annotateByProposal(axes[i]) : checkIsCut(axes[i])))
+      if (!axes[i].splitsBatch && failed(checkIsCut(axes[i])))
         return signalPassFailure();
   }
 
@@ -85,19 +80,6 @@ private:
       if (failed(annotate(each, context)))
         return failure();
     return success();
-  }
-
-  /// Annotates what an axis can cut, and says so.
-  LogicalResult annotateByProposal(const ShardingAxis &axis) {
-    if (!isOneAxis)
-      return refuse() << "auto cuts over one axis, and the mesh has several "
-                         "that cut the model; name what each of them cuts";
-    std::string text = proposeShardings(entry, axis);
-    if (text.empty())
-      return refuse() << "auto finds no pair of matmuls that "
-                      << axis.name.getValue() << "=" << axis.parts << " cuts";
-    entry.emitRemark("--shard auto is --shard '") << text << "'";
-    return annotateAll(text);
   }
 
   bool isCut(StringAttr axis) {
@@ -124,14 +106,8 @@ private:
     std::string question = ppopt::askForNearest(axis.name, known);
     if (!question.empty() && !llvm::is_contained(known, axis.name.getValue()))
       return diag << question;
-    std::string text =
-        isOneAxis ? proposeShardings(entry, axis) : std::string();
-    if (text.empty())
-      diag << "; " << kAnnotateAdvice;
-    else
-      diag << "; --shard '" << text
-           << "' would cut pairs of matmuls (--shard auto takes this)";
-    return diag;
+    return diag << "; " << kAnnotateAdvice
+                << ", or let --shard auto choose what tp cuts";
   }
 
   LogicalResult annotate(const NameGlob &glob, const GlobContext &context) {
@@ -201,7 +177,6 @@ private:
 
   func::FuncOp entry;
   PlanOp plan;
-  bool isOneAxis = false; ///< that cuts the model
   SmallVector<Annotated> all;
 };
 

@@ -42,8 +42,7 @@ def AnnotateShardings : Pass<"pp-annotate-shardings", "::mlir::ModuleOp"> {
   let description = [{
     Implements `--shard 'GLOB=SHARDING; …'`: sets `shard` of each parameter, and `pp.shard` of each input, whose name a glob matches, in place of what
     the model's author wrote there. A sharding is spelled as in `#pp.sharding<…>`. It is an error if a glob matches nothing, if two match one name
-    with different shardings, or if a sharding names an axis that no mesh can have. `auto` finds the pairs of matmuls that can be cut so that nothing but
-    a sum is exchanged between them, and says what it found. If an axis of the model is left with nothing to cut, the error proposes these.
+    with different shardings, if a sharding names an axis that no mesh can have, or if an axis of the model is left with nothing to cut.
 
     ```mlir
     %w = pp.param "h.0.mlp.fc.weight" : tensor<64x256xf32>                                        // before

@@ -58,7 +58,8 @@ public:
   /// number. Sums over the batch are complete and rows may mix.
   bool isResize = false;
 
-  /// Nobody asked for this split: errors give no advice.
+  /// Nobody asked for this split: errors give no advice, and axes may cut
+  /// nothing.
   bool isTrial = false;
 
   /// Emits an error and fails if there is no valid sharding.
