@@ -137,6 +137,34 @@ PlanBound pp::boundByWork(const PlanPoint &point, const Profile &profile,
           memory, memory};
 }
 
+/// Returns the least memory with which places hold all states of the model and
+/// what it saves of a microbatch, of which each place has as many in flight,
+/// wherever the model is cut. With less, even if states and what is saved could
+/// be dealt out freely, they would not fit.
+static int64_t boundMemory(int64_t states, int64_t saved,
+                           SmallVector<int64_t> inFlight, int64_t most) {
+  llvm::sort(inFlight); // it takes least where fewest are in flight
+  auto fits = [&](int64_t memory) {
+    int64_t left = saved, room = 0;
+    for (int64_t microbatches : inFlight) {
+      int64_t here =
+          microbatches == 0 ? left : std::min(left, memory / microbatches);
+      left -= here;
+      room += memory - here * microbatches;
+    }
+    return left == 0 && room >= states;
+  };
+  int64_t least = 0;
+  while (least < most) {
+    int64_t middle = least + (most - least) / 2;
+    if (fits(middle))
+      most = middle;
+    else
+      least = middle + 1;
+  }
+  return least;
+}
+
 PlanBound pp::boundByStages(const PlanPoint &point, const Profile &profile,
                             const Links &links) {
   const SimulatedStages *stages =
@@ -144,7 +172,7 @@ PlanBound pp::boundByStages(const PlanPoint &point, const Profile &profile,
   if (!stages) // compiling says why
     return {};
   PlanBound bound;
-  int64_t fewest = *llvm::min_element(stages->inFlight);
+  int64_t allStates = 0, allSaved = 0;
   for (auto [number, place] : llvm::enumerate(profile.places)) {
     auto index = static_cast<int>(number);
     double backward = 0;
@@ -160,11 +188,14 @@ PlanBound pp::boundByStages(const PlanPoint &point, const Profile &profile,
                                                   place.parameters, links))});
     int64_t states = getStateBytes(point, place.parameters, place.gradients,
                                    place.optimizer);
-    bound.memory += states + place.saved * fewest;
+    allStates += states;
+    allSaved += place.saved;
     bound.memoryAsCut = std::max(
         bound.memoryAsCut, states + place.saved * stages->inFlight[number]);
   }
-  bound.memory /= point.pp;
+  bound.memory = boundMemory(allStates, allSaved,
+                             llvm::to_vector_of<int64_t>(stages->inFlight),
+                             bound.memoryAsCut);
   return bound;
 }
 

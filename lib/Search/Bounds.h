@@ -34,8 +34,8 @@ PlanBound boundByWork(const PlanPoint &point, const Profile &profile,
                       int64_t rows, int64_t cuts, const Links &links);
 
 /// Bounds a plan by the profile of its stages and its microbatch: the simulated
-/// schedule without what ranks exchange that split the batch. Its memory is
-/// that of equally large places, since a limit may change where it is cut.
+/// schedule without what ranks exchange that split the batch. Its memory holds
+/// wherever the model is cut, since a limit on memory may change that.
 PlanBound boundByStages(const PlanPoint &point, const Profile &profile,
                         const Links &links);
 

@@ -49,7 +49,7 @@ struct Found {
 
 /// How many ops a search may compile, and of how large a model it compiles as
 /// many plans as of a smaller one.
-constexpr int64_t kMostCompiledOps = 250'000, kLeastCompiled = 64;
+constexpr int64_t kMostCompiledOps = 100'000, kLeastCompiled = 48;
 
 class Search {
 public:

@@ -115,7 +115,9 @@ public:
           point.tp = tp;
           point.fsdp = fsdp;
           point.dp = dp;
-          chooseShard(point);
+          if (auto found = space.shards.find(tp); found != space.shards.end())
+            point.shard = found->second;
+          chooseZero(point);
         });
       });
     });
@@ -129,16 +131,6 @@ private:
     for (int64_t size : getDivisors(ranks))
       if (space.getKept(axis).value_or(size) == size)
         next(size, ranks / size);
-  }
-
-  void chooseShard(PlanPoint point) {
-    auto found = space.shards.find(point.tp);
-    if (found == space.shards.end())
-      return chooseZero(point);
-    for (const std::string &shard : found->second) {
-      point.shard = shard;
-      chooseZero(point);
-    }
   }
 
   /// Of one axis, dp without stage and fsdp with one: dp=8 --zero 1 is fsdp=8

@@ -165,19 +165,9 @@ void pp::chooseShards(KnownPlans &plans, PlanSpace &space) {
     if (!space.choosesRecompute)
       point.recompute = space.base.recompute;
   }
-  constexpr double less = 0.98; // memory, or it is not worth another point
-  for (auto [point, found] : llvm::zip(points, estimateShards(plans, points))) {
-    if (found.empty())
-      continue;
-    std::vector<std::string> &shards = space.shards[point.tp];
-    shards.push_back(found.front().shard);
-    auto smallest = llvm::min_element(
-        found, [](const ShardEstimate &a, const ShardEstimate &b) {
-          return a.cost.memory < b.cost.memory;
-        });
-    if (double(smallest->cost.memory) < less * double(found[0].cost.memory))
-      shards.push_back(smallest->shard);
-  }
+  for (auto [point, found] : llvm::zip(points, estimateShards(plans, points)))
+    if (!found.empty())
+      space.shards[point.tp] = found.front().shard;
 }
 
 FailureOr<std::string> pp::chooseShard(Compilation &compilation) {

@@ -14,12 +14,15 @@
 #include "ShardingChoice.h"
 #include "plan_flags.h"
 
+#include "ppopt/Search/ChooseShardings.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/StringSaver.h"
 #include "llvm/Support/thread.h"
 
 #include <iostream>
+#include <map>
 
 using namespace llvm;
 using namespace mlir::pp;
@@ -40,6 +43,23 @@ static json::Object describe(const TriedPlan &plan) {
                       {"memory", plan.figures->memory}};
 }
 
+/// Replaces --shard auto by what is chosen for the first plan with the same tp:
+/// for each plan alone, it would take longer than to predict it.
+static bool setShard(PlanOptions &plan) {
+  static std::map<int64_t, std::optional<std::string>> known;
+  if (plan.shard != "auto")
+    return true;
+  auto [found, isNew] = known.try_emplace(plan.mesh.size("tp"));
+  if (isNew) {
+    Compilation compilation(plan);
+    if (mlir::succeeded(compilation.parse()))
+      if (auto chosen = chooseShard(compilation); mlir::succeeded(chosen))
+        found->second = *chosen;
+  }
+  plan.shard = found->second.value_or("");
+  return found->second.has_value();
+}
+
 /// Predicts the plans of standard input, whose flags are added to `words`. All
 /// are of as many ranks: rates depend on how many share a machine.
 static int predictPlans(ArrayRef<const char *> words) {
@@ -53,7 +73,8 @@ static int predictPlans(ArrayRef<const char *> words) {
       added.push_back(saver.save(word).data());
     CommandLine line(command, added);
     PlanFlags planned(line);
-    isValid.push_back(!line.parse() && !planned.complete());
+    isValid.push_back(!line.parse() && !planned.complete() &&
+                      setShard(planned.plan));
     if (isValid.back())
       plans.push_back(planned.plan);
   }
@@ -67,7 +88,8 @@ static int predictPlans(ArrayRef<const char *> words) {
   }
   auto next = tried.begin();
   for (bool valid : isValid) {
-    TriedPlan plan{std::nullopt, "the flags contradict each other"};
+    TriedPlan plan{std::nullopt, "the flags contradict each other, or --shard "
+                                 "auto finds nothing"};
     if (valid)
       plan = *next++;
     print(describe(plan));

@@ -116,7 +116,7 @@ PlanFlags::PlanFlags(CommandLine &line) : line(line) {
              [this](StringRef value) { return readMesh(value, kept); });
   line.count("most-compilations", mostCompiled,
              "with --plan auto, how often the whole model is compiled at most, "
-             "once there is a plan (default: 250,000 ops in all, and 64 "
+             "once there is a plan (default: 100,000 ops in all, and 48 "
              "times); what is then not proved is said");
   line.text("shard", "'GLOB=SHARDING; …'", plan.shard,
             "how parameters and inputs whose names match are cut, such as "

@@ -50,7 +50,7 @@ struct PlanSpace {
   /// Axes whose sizes are given, of those that a point has.
   std::vector<::ppopt::geometry::Axis> kept;
   /// By the size of tp, what --shard says in points; none: as the base's.
-  std::map<int64_t, std::vector<std::string>> shards;
+  std::map<int64_t, std::string> shards;
   /// How often the whole model is compiled at most, once there is a plan;
   /// nothing: as suits its size.
   std::optional<int64_t> mostCompiled;
