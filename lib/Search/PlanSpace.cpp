@@ -43,7 +43,8 @@ std::vector<std::pair<std::string, std::string>> PlanPoint::getFlags() const {
 std::string PlanPoint::spell() const {
   std::string text;
   for (const auto &[flag, value] : getFlags())
-    text += (text.empty() ? "" : " ") + flag + " " + value;
+    text += (text.empty() ? "" : " ") + flag + " " +
+            (StringRef(value).contains(' ') ? "'" + value + "'" : value);
   return text;
 }
 

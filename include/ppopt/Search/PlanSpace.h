@@ -38,7 +38,7 @@ struct PlanPoint {
   /// Returns the flags of `ppopt compile` with their values: "--mesh" and
   /// "fsdp=2,tp=4", …
   std::vector<std::pair<std::string, std::string>> getFlags() const;
-  /// "--mesh fsdp=2,tp=4 --zero 3 …"
+  /// "--mesh fsdp=2,tp=4 --zero 3 …", for a shell
   std::string spell() const;
 };
 
