@@ -2,7 +2,7 @@
 """`--shard auto` against every sharding: for small models, all ways to cut each class of parameters are listed here and predicted one by one by `ppopt plan`,
 and none may be faster than its choice. With tp forced, a GPT's choice is no slower than Megatron's. What is chosen trains as one rank does.
 
-By hand: check_shardings.py --filter 'skips.*tp=2'.
+By hand: check_sharding_choice.py --filter 'skips.*tp=2'.
 """
 import itertools
 import os
@@ -99,7 +99,7 @@ class Case:
 
 
 def main():
-    harness = Harness("shardings")
+    harness = Harness("sharding_choice")
     with tempfile.TemporaryDirectory() as directory:
         def case(name, text):
             return Case(harness, directory, name, text)
