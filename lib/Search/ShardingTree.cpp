@@ -33,6 +33,9 @@ using namespace mlir::pp;
 /// tried.
 static constexpr int64_t kMostParts = 4;
 
+/// The most ways of a group that are priced.
+static constexpr size_t kMostWays = 12;
+
 /// Returns a glob for parameters whose names differ in numbers alone.
 static std::string makeGlob(StringRef name) {
   std::string glob;
@@ -383,6 +386,30 @@ Explorer::Groups Explorer::explore(const Trial &base,
   return groups;
 }
 
+/// Keeps the ways of a group whose places by work, by bytes and by reshards add
+/// up to least.
+static void keepLikely(std::vector<ShardingTree> &ways) {
+  if (ways.size() <= kMostWays)
+    return;
+  SmallVector<std::pair<size_t, size_t>> ranks; // and the way
+  for (size_t i = 0; i < ways.size(); ++i)
+    ranks.push_back({0, i});
+  auto addRanks = [&](llvm::function_ref<double(const CutEffect &)> get) {
+    for (auto &[rank, way] : ranks)
+      rank += llvm::count_if(ways, [&, way = way](const ShardingTree &other) {
+        return get(other.effect) < get(ways[way].effect);
+      });
+  };
+  addRanks([](const CutEffect &effect) { return effect.work; });
+  addRanks([](const CutEffect &effect) { return effect.sent; });
+  addRanks([](const CutEffect &effect) { return double(effect.reshards); });
+  llvm::sort(ranks);
+  std::vector<ShardingTree> kept;
+  for (auto [rank, way] : ArrayRef(ranks).take_front(kMostWays))
+    kept.push_back(std::move(ways[way]));
+  ways = std::move(kept);
+}
+
 /// Decides the class of a group whose choices change most ops.
 std::vector<ShardingTree> Explorer::findWays(const Trial &base,
                                              const Options &options,
@@ -429,6 +456,7 @@ std::vector<ShardingTree> Explorer::findWays(const Trial &base,
     });
     kept.push_back(std::move(way));
   }
+  keepLikely(kept);
   return kept;
 }
 
