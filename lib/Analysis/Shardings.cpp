@@ -258,6 +258,15 @@ ShardingAttr pp::writeSharding(MLIRContext *context, const ShardingAxes &axes,
                            axes.getNames(sharding.maxima));
 }
 
+std::string pp::spellSharding(ShardingAttr attr) {
+  std::string spelled;
+  llvm::raw_string_ostream(spelled) << attr;
+  StringRef cuts(spelled);
+  cuts.consume_front("#pp.sharding<");
+  cuts.consume_back(">");
+  return cuts.str();
+}
+
 SmallVector<int64_t> pp::getLocalShape(const ShardingAxes &axes,
                                        const Sharding &sharding,
                                        ArrayRef<int64_t> shape) {

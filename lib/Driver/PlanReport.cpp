@@ -15,6 +15,7 @@
 
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/PlanSchedule.h"
+#include "ppopt/Analysis/Shardings.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Scheduling/SlotLifetimes.h"
@@ -56,12 +57,7 @@ static std::string spellPart(Type type, ShardingAttr sharding) {
   };
   if (!sharding || llvm::none_of(sharding.getCuts(), isOfModel))
     return text;
-  std::string spelled;
-  llvm::raw_string_ostream(spelled) << sharding;
-  StringRef cuts(spelled);
-  cuts.consume_front("#pp.sharding<");
-  cuts.consume_back(">");
-  return text + ", " + cuts.str();
+  return text + ", " + spellSharding(sharding);
 }
 
 /// Adds what a stage's forward reads, also for evaluation's loss, for frozen

@@ -127,8 +127,8 @@ KnownPlans::findShardings(ArrayRef<PlanPoint> points) {
 // Bounds and estimates
 //===----------------------------------------------------------------------===//
 
-PlanBound KnownPlans::bound(const PlanPoint &point, Known known) {
-  const Profile &profile = getProfile(point, known);
+PlanBound KnownPlans::bound(const PlanPoint &point, Known known,
+                            const Profile &profile) const {
   return known == Known::Stages
              ? boundByStages(point, profile, getLinks(point))
              : boundByWork(point, profile, getRows(point),
@@ -141,11 +141,11 @@ void KnownPlans::tighten(KnownPlan &plan, Known known) {
   const Profile &profile = getProfile(plan.point, known);
   if (!profile.refused.empty())
     return refuse(plan, profile.refused);
-  PlanBound of = bound(plan.point, known);
-  if (of.memory > space.base.deviceMemory.value_or(of.memory))
+  PlanBound of = bound(plan.point, known, profile);
+  if (!fits(of.memory))
     return refuse(plan, "a rank takes at least " +
                             ::ppopt::spellByteAmount(of.memory));
-  if (of.memoryAsCut > space.base.deviceMemory.value_or(of.memoryAsCut)) {
+  if (!fits(of.memoryAsCut)) {
     // Within the limit it is cut otherwise, if at all.
     plan.looksBad = true;
     return;
@@ -170,7 +170,7 @@ std::optional<PlanBound> KnownPlans::estimate(const PlanPoint &point) {
   }
   PlanBound estimated =
       estimateByStages(point, sketch->second, getLinks(point));
-  if (estimated.memory > space.base.deviceMemory.value_or(estimated.memory))
+  if (!fits(estimated.memory))
     return std::nullopt;
   return estimated;
 }

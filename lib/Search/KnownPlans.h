@@ -88,8 +88,9 @@ public:
   /// Estimates a plan with one place; nothing if it does not compile.
   std::optional<PlanBound> estimateOnOnePlace(const PlanPoint &point);
 
-  /// Bounds a plan by what is `known`: a profile that is not refused.
-  PlanBound bound(const PlanPoint &point, Known known);
+  /// Bounds a plan by the profile of what is `known`, which is not refused.
+  PlanBound bound(const PlanPoint &point, Known known,
+                  const Profile &profile) const;
   /// Tightens a plan's bound by what is `known`, or refuses it.
   void tighten(KnownPlan &plan, Known known);
   /// Estimates plans of which the profile of a microbatch on one place is
@@ -101,6 +102,9 @@ public:
 private:
   const Profile &getProfile(const ProfileKey &key);
   ProfileKey getBoundaryKey(const PlanPoint &point) const;
+  bool fits(int64_t memory) const {
+    return memory <= space.base.deviceMemory.value_or(memory);
+  }
   std::optional<PlanBound> estimate(const PlanPoint &point);
   void refuse(KnownPlan &plan, std::string why);
 

@@ -236,9 +236,7 @@ std::optional<FoundPlan> Search::findSmallest(const PlanSpace &of) {
   unlimited.forEach(plans.getRows(), [&](const PlanPoint &point) {
     const Profile &profile = plans.getProfile(point, Known::Cut);
     if (profile.refused.empty())
-      points.emplace_back(boundByWork(point, profile, plans.getRows(point), 1,
-                                      plans.getLinks(point))
-                              .memory,
+      points.emplace_back(plans.bound(point, Known::Cut, profile).memory,
                           points.size(), point);
   });
   llvm::sort(points, [](const auto &a, const auto &b) {
@@ -253,9 +251,8 @@ std::optional<FoundPlan> Search::findSmallest(const PlanSpace &of) {
       break;
     const Profile &profile = plans.getProfile(point, Known::Stages);
     if (!profile.refused.empty() ||
-        (smallest &&
-         boundByStages(point, profile, plans.getLinks(point)).memoryAsCut >=
-             smallest->figures->memory))
+        (smallest && plans.bound(point, Known::Stages, profile).memoryAsCut >=
+                         smallest->figures->memory))
       continue;
     std::optional<PlanFigures> figures =
         plans.tryPlans(unlimited.getPlan(point)).front().figures;

@@ -57,12 +57,15 @@ static std::string spell(const ShardFlag &shard) {
   return text;
 }
 
+/// Of ways with a shard and a cost.
+static auto isFaster = [](const auto &a, const auto &b) {
+  return std::tie(a.cost.step, a.cost.memory, a.shard) <
+         std::tie(b.cost.step, b.cost.memory, b.shard);
+};
+
 /// Removes what some other way exceeds.
 static void prune(Front &front) {
-  llvm::sort(front, [](const Priced &a, const Priced &b) {
-    return std::tie(a.cost.step, a.cost.memory, a.shard) <
-           std::tie(b.cost.step, b.cost.memory, b.shard);
-  });
+  llvm::sort(front, isFaster);
   Front kept;
   for (Priced &each : front)
     if (kept.empty() || each.cost.memory < kept.back().cost.memory)
@@ -125,10 +128,7 @@ std::vector<ShardEstimate> Choice::choose() {
   std::vector<ShardEstimate> found;
   for (const auto &[shard, cost] : estimates)
     found.push_back({shard, cost});
-  llvm::sort(found, [](const ShardEstimate &a, const ShardEstimate &b) {
-    return std::tie(a.cost.step, a.cost.memory, a.shard) <
-           std::tie(b.cost.step, b.cost.memory, b.shard);
-  });
+  llvm::sort(found, isFaster);
   return found;
 }
 

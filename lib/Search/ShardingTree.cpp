@@ -21,7 +21,6 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/GlobPattern.h"
 
 #include <memory>
@@ -329,13 +328,8 @@ ShardingTree Explorer::makeNode(const Trial &trial) const {
   for (auto [number, cut] : llvm::enumerate(trial.cuts)) {
     if (cut == root->cuts[number] || cut.isWhole())
       continue;
-    std::string spelled;
-    llvm::raw_string_ostream(spelled) << cut;
-    StringRef cuts(spelled);
-    cuts.consume_front("#pp.sharding<");
-    cuts.consume_back(">");
     for (const std::string &name : spellClass(classes[number].glob, names))
-      node.shard[name] = cuts;
+      node.shard[name] = spellSharding(cut);
   }
   return node;
 }

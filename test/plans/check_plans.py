@@ -17,8 +17,8 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE)]
-from support.executable import Mismatch, checked, compile_model, expect_close, run  # noqa: E402
-from support.printed_times import to_seconds  # noqa: E402
+from support.executable import Mismatch, compile_model, expect_close, run  # noqa: E402
+from support.printed_times import predicted_step  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 import spaces  # noqa: E402
@@ -36,11 +36,6 @@ TOO_HIGH = {"stages": {"step": 0.03, "memory": 0.06}}
 ON_ITSELF = 1e-9
 OF_SHARDINGS = 0.01  # what tp cuts is chosen before plans are compared, by estimates
 SEEDS = (0, 2, 7, 8, 14, 16)  # of drawn spaces
-
-
-def predicted(text):
-    """The predicted step of a report, in seconds."""
-    return to_seconds(re.search(r"^the step, predicted: ([\d.]+ \w+)", text, re.MULTILINE)[1])
 
 
 def memory_of(text):
@@ -87,7 +82,7 @@ class Case:
         chosen, text = Predictor(self.build, self.path, SMALL).choose(2), self.auto(2, *SMALL)
         assert choice(text)[0] == chosen["flags"], text[:1000]
         for printed in (text, self.plan(*chosen["flags"], *CPU)):
-            expect_close("the chosen plan as it is printed", predicted(printed), chosen["step"] / 1e9, ROUNDING - 1)
+            expect_close("the chosen plan as it is printed", predicted_step(printed), chosen["step"] / 1e9, ROUNDING - 1)
 
     def check_planted_bound(self, bug, flags):
         """A bug in a bound is seen, and nothing without it."""
@@ -129,7 +124,7 @@ class Case:
         path = os.path.join(directory, "chosen.plan")
         self.auto(4, *SMALL, "--emit", "plan", "-o", path)
         text = self.auto(4, *SMALL)
-        assert predicted(self.plan("--plan", path, *CPU)) == predicted(text)
+        assert predicted_step(self.plan("--plan", path, *CPU)) == predicted_step(text)
         with open(path) as file:
             lines = [line for line in file if not line.startswith("#")]
         with open(path, "w") as file:
@@ -147,9 +142,9 @@ class Case:
         whole, few = self.auto(4, *CPU), self.auto(4, *CPU, "--most-compilations", "1")
         assert "--most-compilations" not in whole and re.search(r"as far as \d+ compilations of the model tell \(--most-compilations\)", few), few[:300]
         flags, gap = choice(few)
-        expect_close("the chosen plan alone", predicted(self.plan(*flags, *CPU)), predicted(few), 1e-9)
-        print(f"  {predicted(few) * 1e3:.3f} ms, at most {100 * gap:.1f} % too many; {predicted(whole) * 1e3:.3f} ms without a limit")
-        assert gap > MOST_SLOWER and predicted(few) * (1 - gap) <= predicted(whole) * ROUNDING
+        expect_close("the chosen plan alone", predicted_step(self.plan(*flags, *CPU)), predicted_step(few), 1e-9)
+        print(f"  {predicted_step(few) * 1e3:.3f} ms, at most {100 * gap:.1f} % too many; {predicted_step(whole) * 1e3:.3f} ms without a limit")
+        assert gap > MOST_SLOWER and predicted_step(few) * (1 - gap) <= predicted_step(whole) * ROUNDING
 
     def check_trains(self, directory):
         """What --plan auto compiles trains as one rank does."""

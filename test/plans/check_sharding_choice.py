@@ -16,7 +16,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE)]
 from support.executable import Mismatch, checked, compile_model, expect_close, run  # noqa: E402
-from support.printed_times import to_seconds  # noqa: E402
+from support.printed_times import predicted_step  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 from models import MODELS  # noqa: E402
@@ -52,10 +52,6 @@ def bare(text):
     return re.sub(r", shard = #pp.sharding<[^>]*>", "", text)
 
 
-def predicted(text):
-    return to_seconds(re.search(r"^the step, predicted: ([\d.]+ \w+)", text, re.MULTILINE)[1])
-
-
 class Case:
     def __init__(self, harness, directory, name, text):
         self.ppopt, self.directory, self.name = harness.ppopt, directory, name
@@ -66,14 +62,14 @@ class Case:
     def plan(self, *flags):
         """The predicted step; None where it is refused."""
         done = subprocess.run([self.ppopt, "plan", self.path, *flags], capture_output=True, text=True)
-        return predicted(done.stdout) if done.returncode == 0 else None
+        return predicted_step(done.stdout) if done.returncode == 0 else None
 
     def auto(self, *flags):
         """The choice, and its predicted step."""
         done = subprocess.run([self.ppopt, "plan", self.path, "--shard", "auto", *flags], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         found = re.search(r"--shard auto is --shard '(.*)'", done.stderr)
-        return found[1] if found else "", predicted(done.stdout)
+        return found[1] if found else "", predicted_step(done.stdout)
 
     def check_best(self, classes, flags):
         """Classes by glob, each with the shardings that it may have."""

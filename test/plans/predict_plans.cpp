@@ -138,12 +138,12 @@ static int printPoints(Compilation &compilation, const PlanSpace &given) {
   for (KnownPlan &plan : plans) {
     json::Object bounds;
     for (auto [name, known] : steps) {
-      if (const Profile &profile = plans.getProfile(plan.point, known);
-          !profile.refused.empty()) {
+      const Profile &profile = plans.getProfile(plan.point, known);
+      if (!profile.refused.empty()) {
         bounds[name] = json::Object{{"refused", profile.refused}};
         continue;
       }
-      PlanBound bound = plans.bound(plan.point, known);
+      PlanBound bound = plans.bound(plan.point, known, profile);
       bounds[name] =
           json::Object{{"step", bound.step}, {"memory", bound.memory}};
     }

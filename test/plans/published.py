@@ -18,7 +18,7 @@ import re
 import subprocess
 import tempfile
 
-from support.printed_times import to_seconds
+from support.printed_times import predicted_step, to_seconds
 
 MEGATRON = ("h.*.attn.qkv.weight=[{}, {3 * tp}]; h.*.attn.proj.weight=[{tp}, {}]; h.*.mlp.fc.weight=[{}, {tp}]; "
             "h.*.mlp.proj.weight=[{tp}, {}]; wte=[{tp}, {}]")
@@ -118,8 +118,7 @@ def plan(ppopt, row, directory):
     done = subprocess.run([ppopt, "plan", write_model(ppopt, row, directory), *flags_of(row)], capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{row.name}: {done.stderr}")
-    step = to_seconds(re.search(r"the step, predicted: ([0-9.]+ \w+)", done.stdout)[1])
-    return step, count_sums(row, done.stdout) if row.model[0] == "gpt" else 0.0
+    return predicted_step(done.stdout), count_sums(row, done.stdout) if row.model[0] == "gpt" else 0.0
 
 
 def predict(ppopt, rows):

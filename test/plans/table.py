@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE.parent / "bench")]
 import numpy as np  # noqa: E402
 from support import safetensors_io  # noqa: E402
-from support.printed_times import to_seconds  # noqa: E402
+from support.printed_times import predicted_step  # noqa: E402
 
 import machine  # noqa: E402
 import published  # noqa: E402
@@ -173,10 +173,9 @@ def measure(options, folder, path, shard, name, ranks, batch, data):
 def predict(options, model, flags):
     """The predicted seconds of a step, or None and why there are none."""
     done = subprocess.run([options.ppopt, "plan", model, *flags], capture_output=True, text=True)
-    found = re.search(r"^the step, predicted: ([\d.]+ \w+)", done.stdout, re.MULTILINE)
-    if not found:
+    if done.returncode:
         return None, next((line for line in done.stderr.splitlines() if "error" in line), done.stderr)
-    return to_seconds(found[1]), re.search(r"^  1 .*?(--mesh .*)$", done.stdout, re.MULTILINE)
+    return predicted_step(done.stdout), re.search(r"^  1 .*?(--mesh .*)$", done.stdout, re.MULTILINE)
 
 
 def choose(options, model, ranks, flags):

@@ -13,6 +13,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from support import executable
+from support.printed_times import predicted_step
 from support.results import Harness
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -168,7 +169,7 @@ def check_auto(planned):
     done = executable.checked([planned.ppopt, "plan", planned.model, *planned.flags, *flags])
     chosen, times = re.search(r"--schedule auto takes (\S+); predicted, in ms: (.*)", done.stderr).groups()
     early = float(dict(each.split() for each in times.split(", "))[chosen])
-    late = float(re.search(r"the step, predicted: (\S+) s", done.stdout).group(1)) * 1000
+    late = predicted_step(done.stdout) * 1000
     assert abs(early - late) < 0.02 * late, f"{chosen}: {early} ms at first, {late} ms in the end"
 
 

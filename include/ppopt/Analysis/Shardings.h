@@ -143,6 +143,9 @@ FailureOr<Sharding> readSharding(const ShardingAxes &axes, ShardingAttr attr,
 ShardingAttr writeSharding(MLIRContext *context, const ShardingAxes &axes,
                            const Sharding &sharding, ArrayRef<int64_t> shape);
 
+/// Spells an attribute as --shard takes it: "[{}, {tp}]".
+std::string spellSharding(ShardingAttr attr);
+
 /// The shape of what one coordinate has.
 SmallVector<int64_t> getLocalShape(const ShardingAxes &axes,
                                    const Sharding &sharding,
