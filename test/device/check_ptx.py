@@ -17,7 +17,8 @@ import time
 TEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [TEST, os.path.join(TEST, "gradients")]
 import stand_in_ptxas  # noqa: E402
-from check_emulated import attention_model, write  # noqa: E402
+from check_emulated import write  # noqa: E402
+from emulated_models import attention_model  # noqa: E402
 from support.results import Harness, Skip  # noqa: E402
 
 # What a multiprocessor of every GPU from sm_80 on has, and how many of its threads kernels of a form shall have at a time.
