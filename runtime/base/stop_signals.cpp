@@ -18,6 +18,7 @@ struct StopSignal {
 constexpr StopSignal kSignals[] = {{SIGTERM, true},
                                    {SIGUSR1, true},
                                    {SIGINT, true},
+                                   {SIGALRM, true},
                                    {SIGHUP, false},
                                    {SIGPIPE, false}};
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Signals to the processes of a run, with mpirun's own clean-up taken away: it is stopped first.
 
-SIGTERM, SIGUSR1, SIGINT and SIGHUP end a run after its step, with what was saved, whoever gets them. After SIGKILL to a rank the
+SIGTERM, SIGUSR1, SIGINT, SIGALRM and SIGHUP end a run after its step, with what was saved, whoever gets them. After SIGKILL to a rank the
 others end at once and say who went; after SIGSTOP beyond --timeout they say who waits for whom, and end.
 """
 import functools
@@ -221,7 +221,7 @@ def cases(programs):
     save = ["--checkpoint", "CHECKPOINTS"]
     for plan, launch, number, receivers, flags in [
             ("dp", "threads", term, "all", save), ("pp", "threads", interrupt, "all", ()),
-            ("dp", "threads", user, "all", ()), ("dp", "mpirun", signal.SIGHUP, [0], save), ("dp", "mpirun", term, [1], save), ("pp", "mpirun", user, [0], ()),
+            ("dp", "threads", user, "all", ()), ("dp", "mpirun", signal.SIGALRM, [1], ()), ("dp", "mpirun", signal.SIGHUP, [0], save), ("dp", "mpirun", term, [1], save), ("pp", "mpirun", user, [0], ()),
             ("pp", "mpirun", interrupt, [1], save), ("dp", "mpirun", term, "all", ()), ("dp", "mpirun", user, "mpirun", save),
             ("pp", "mpirun", term, "mpirun", save), ("dp", "mpirun", interrupt, "mpirun", ())]:
         to = receivers if isinstance(receivers, str) else f"rank {receivers[0]}"
