@@ -30,6 +30,7 @@ using runtime::Program;
 //===----------------------------------------------------------------------===//
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+constexpr double kMostSeconds = 1e9; ///< of a timer: 30 years
 
 void setDefaults(const Program &program, Options &options) {
   options.learningRate.peak = isAdam(program) ? 3e-4 : 1e-2;
@@ -352,6 +353,10 @@ void addRunningFlags(TrainFlags &flags, Options &options) {
                            "which, after a rank has waited this many seconds; "
                            "0: no limit (default {})",
                            options.timeout));
+  flags.number("--time-limit", options.timeLimit, 0, kMostSeconds,
+               "Stop this many seconds after the start, as at SIGALRM: after "
+               "the step that is computed then, with a checkpoint if there is "
+               "--checkpoint; 0: no limit (default)");
   flags.integer("--check-replicas", options.checkReplicas, 1,
                 "Check after every N steps and after the last that all copies "
                 "of a parameter and of its optimizer states are equal, and "

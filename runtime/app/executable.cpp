@@ -22,11 +22,14 @@
 #include "options/launch_command.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <memory>
 #include <optional>
+
+#include <sys/time.h>
 
 namespace ppopt::train {
 namespace {
@@ -199,6 +202,28 @@ FailedStarts agreeOnStart(comm::Transport &transport, bool failed) {
   return failures;
 }
 
+/// The signals that stop a run, SIGALRM when `seconds` have passed among them;
+/// 0: never.
+class LimitedRun {
+public:
+  explicit LimitedRun(double seconds) {
+    setTimer(int64_t(std::ceil(seconds * 1e6)));
+  }
+  ~LimitedRun() { setTimer(0); }
+  LimitedRun(const LimitedRun &) = delete;
+  LimitedRun &operator=(const LimitedRun &) = delete;
+
+private:
+  static void setTimer(int64_t microseconds) {
+    itimerval timer = {};
+    timer.it_value.tv_sec = time_t(microseconds / 1'000'000);
+    timer.it_value.tv_usec = suseconds_t(microseconds % 1'000'000);
+    ::setitimer(ITIMER_REAL, &timer, nullptr);
+  }
+
+  StopSignals signals;
+};
+
 /// Runs one rank of an MPI job.
 int runMpiProcess(const CompiledProgram &compiled,
                   const std::vector<std::string> &arguments,
@@ -218,7 +243,7 @@ int runMpiProcess(const CompiledProgram &compiled,
   checkAgreement(transport,
                  collectCommonFacts(startup.options(), startup.job()));
   if (startup.job()) {
-    StopSignals signals;
+    LimitedRun limited(startup.job()->options.timeLimit);
     int status = runRank(*startup.job(), startup.stored(), &transport);
     // A signal may have stopped work that only one rank does (--generate).
     transport.reserve(2);
@@ -242,7 +267,7 @@ int runThreads(const CompiledProgram &compiled,
     printOutput(startup.text());
     return 0;
   }
-  StopSignals signals;
+  LimitedRun limited(startup.job()->options.timeLimit);
   int ranks = static_cast<int>(startup.program().plan.ranks());
   if (ranks == 1)
     return runRank(*startup.job(), startup.stored(), nullptr);

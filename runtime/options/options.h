@@ -107,6 +107,7 @@ struct Options {
   bool useGraph = true;  ///< repeat steps as CUDA graphs
   std::string tune;      ///< the file with algorithms of matmuls
   double timeout = 600;  ///< seconds that a rank may wait; 0: no limit
+  double timeLimit = 0;  ///< seconds after which the run stops; 0: no limit
   bool checkCounters = false;
   bool poison = false;
   int64_t checkReplicas = 0; ///< 0: off

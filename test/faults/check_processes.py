@@ -79,6 +79,22 @@ def stop_evaluation(programs, launch):
         assert not [record for record in job.records if record["event"] == "eval"], job.records
 
 
+def limit_time(programs, plan, launch):
+    """--time-limit: the run ends after a step and saves it; the rest of the run resumes there."""
+    with tempfile.TemporaryDirectory(dir=programs.directory) as directory:
+        flags = ["--data", TEXT, "--checkpoint", os.path.join(directory, "checkpoints"), "--resume"]
+        last = 0
+        for name in ("begin", "rest"):
+            with Job(programs.get(plan), [*flags, "--time-limit", "0.3"], directory, launch, name=name) as job:
+                job.wait_for_ranks(DEADLINE)
+                statuses = job.wait_for_statuses(job.ranks)
+            assert set(statuses.values()) == {128 + signal.SIGALRM}, f"statuses {statuses}: {job.error_text}"
+            ends = [record["step"] for record in job.records if record["event"] in ("stop", "checkpoint")]
+            assert ends[-2] == ends[-1] > last, f"{ends} after {last}"
+            assert f"stopped by SIGALRM after step {ends[-1]}" in job.text, job.text[-500:]
+            last = ends[-1]
+
+
 def signal_twice(programs):
     """The second signal of a kind ends a rank whose step does not end: the other one is stopped."""
     with tempfile.TemporaryDirectory(dir=programs.directory) as directory:
@@ -229,6 +245,8 @@ def cases(programs):
                functools.partial(stop_by_signal, programs, plan, launch, number, receivers, flags))
     for launch in ("threads", "mpirun"):
         yield f"SIGTERM in an evaluation, {launch}", functools.partial(stop_evaluation, programs, launch)
+    for plan, launch in [("dp", "mpirun"), ("pp", "threads")]:
+        yield f"--time-limit, {plan}=2, {launch}", functools.partial(limit_time, programs, plan, launch)
     yield "SIGTERM twice", functools.partial(signal_twice, programs)
     for plan in ("dp", "pp"):
         for victim in (0, 1):
