@@ -486,6 +486,30 @@ TEST(Matmuls, PanelsDoNotDependOnThreads) {
       }
 }
 
+/// Blocks of B of which each is a part of the depth, some columns, or some
+/// batches. With several threads A is copied with each of them.
+TEST(Matmuls, PanelsOfSeveralBlocks) {
+  for (auto [m, n, k, batches] : {std::array<int64_t, 4>{33, 100, 5900, 1},
+                                  {33, 1700, 530, 1},
+                                  {33, 140, 530, 12}})
+    for (bool transposeA : {false, true}) {
+      SCOPED_TRACE(testing::Message()
+                   << m << "x" << n << "x" << k << " " << transposeA);
+      MatmulDescriptor p = dense(m, n, k, transposeA);
+      p.batch = {1, batches};
+      // Rows that are copied: 4 KiB apart.
+      int64_t pitch = transposeA ? m : (k + 1023) / 1024 * 1024;
+      p.a = {0, transposeA ? m * k : m * pitch, pitch, 1};
+      if (transposeA)
+        std::swap(p.a[2], p.a[3]);
+      p.b[1] = n * k;
+      p.c[1] = m * n;
+      p.accumulate = true;
+      EXPECT_EQ(matmulImplementation(p, 3, SIZE_MAX).substr(0, 8), "tiles of");
+      expectRight(p, 3);
+    }
+}
+
 TEST(Matmuls, WhoComputesWhat) {
   MatmulDescriptor p = dense(64, 64, 64);
   EXPECT_TRUE(isPanels(matmulImplementation(p, 1, SIZE_MAX), 64));
