@@ -159,7 +159,9 @@ std::optional<PlanBound> KnownPlans::estimate(const PlanPoint &point) {
   constexpr int64_t leastOps = 4; // of a stage, or it is far from its share
   if (point.pp * point.chunks * leastOps > numOps)
     return std::nullopt;
-  auto [sketch, isNew] = sketches.try_emplace(getKey(point, Known::Stages));
+  ::ppopt::geometry::Mesh mesh = point.getMesh();
+  auto [sketch, isNew] =
+      sketches.try_emplace({getKey(point, Known::Stages), mesh.stride("pp")});
   if (isNew) {
     int64_t bytes = 0;
     if (point.pp > 1)

@@ -113,7 +113,8 @@ private:
   Workers workers;
   std::vector<KnownPlan> plans;
   std::map<ProfileKey, Profile> profiles;
-  std::map<ProfileKey, Profile> sketches; ///< by the key of stages
+  /// By the key of stages, and how far apart neighbours on `pp` are.
+  std::map<std::pair<ProfileKey, int64_t>, Profile> sketches;
   int64_t rows = 0, numOps = 0;
   int64_t wholeCompiled = 0, compiled = 0, refused = 0;
 };

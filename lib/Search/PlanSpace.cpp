@@ -11,9 +11,11 @@ namespace geometry = ppopt::geometry;
 namespace schema = ppopt::schema;
 
 geometry::Mesh PlanPoint::getMesh() const {
+  SmallVector<std::pair<std::string, int64_t>> axes = {
+      {"dp", dp}, {"fsdp", fsdp}, {"tp", tp}};
+  axes.insert(axes.begin() + batchAxesOutside, {"pp", pp});
   geometry::Mesh mesh;
-  for (auto [name, size] : {std::pair("pp", pp), std::pair("dp", dp),
-                            std::pair("fsdp", fsdp), std::pair("tp", tp)})
+  for (const auto &[name, size] : axes)
     if (size > 1 || name == geometry::batchAxis)
       mesh.add({name, size});
   return mesh;
@@ -118,7 +120,7 @@ public:
           point.dp = dp;
           if (auto found = space.shards.find(tp); found != space.shards.end())
             point.shard = found->second;
-          chooseZero(point);
+          chooseOrder(point);
         });
       });
     });
@@ -143,6 +145,21 @@ private:
     if (space.getKept("fsdp") || space.getKept("dp"))
       return true;
     return point.zero == 0 ? point.fsdp == 1 || point.dp > 1 : point.fsdp > 1;
+  }
+
+  /// On one machine, or with an axis alone, all orders are the same.
+  void chooseOrder(PlanPoint point) {
+    chooseZero(point);
+    const auto &cluster = space.base.cluster;
+    if (point.pp == 1 || !cluster || cluster->levels.size() == 1 ||
+        space.ranks <= cluster->levels.front().size)
+      return;
+    for (int64_t outside : {1, 2}) {
+      point.batchAxesOutside = outside;
+      if (outside == 1 ? point.dp > 1 && point.fsdp > 1
+                       : point.getBatchParts() > 1)
+        chooseZero(point);
+    }
   }
 
   void chooseZero(PlanPoint point) {

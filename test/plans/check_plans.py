@@ -23,7 +23,7 @@ from support.results import Harness  # noqa: E402
 
 import spaces  # noqa: E402
 from models import MODELS  # noqa: E402
-from predictor import RECOMPUTES, WAYS, Predictor, every_plan  # noqa: E402
+from predictor import AXES, RECOMPUTES, WAYS, Predictor, every_plan  # noqa: E402
 
 ROUNDING = 1.0051  # of printed times, which have three digits
 CPU, GPU = ["--device", "builtin", "--threads", "1"], ["--target", "cuda", "--device", "h100"]
@@ -70,10 +70,10 @@ class Case:
     def auto(self, ranks, *flags):
         return self.plan("--plan", "auto", "--ranks", str(ranks), *flags)
 
-    def check_best(self, ranks, machine, recomputes=RECOMPUTES, **given):
+    def check_best(self, ranks, machine, recomputes=RECOMPUTES, orders=AXES[:1], **given):
         """The choice is the fastest of all plans, or hardly slower."""
         given = {"recomputes": recomputes, **given}
-        listed = list(every_plan(ranks, self.batch, self.shard, **given))
+        listed = list(every_plan(ranks, self.batch, self.shard, orders=orders, **given))
         expect_best(Predictor(self.build, self.path, [*machine, *spaces.flags_of(**given)]).choose(ranks), listed,
                     Predictor(self.build, self.path, machine).predict(listed))
 
@@ -222,6 +222,10 @@ def main():
         with open(cluster, "w") as file:
             json.dump(CLUSTER, file)
         harness.case("gpt, 4 ranks on two machines", lambda: case("gpt", 4).check_best(4, [*CPU, "--cluster", cluster], ["cheap"]))
+        late = os.path.join(directory, "late.json")
+        with open(late, "w") as file:
+            json.dump(spaces.cluster([2, 8], [(100, 50), (20000, 2)]), file)
+        harness.case("thin, pp=2 on two machines", lambda: case("thin", 8).check_best(4, [*CPU, "--cluster", late], ["cheap"], AXES, kept={"pp": 2}, ways=WAYS[:1]))
         for name, machine in [("gpt", GPU), ("towers", CPU)]:
             harness.case(f"{name}, 8 ranks", lambda name=name, machine=machine: case(name, 8).check_best(8, machine, ["none"], ways=WAYS[:1]))
         for seed in harness.args.seeds:

@@ -7,6 +7,8 @@ import subprocess
 
 WAYS = [("1f1b", []), ("interleaved", ["--chunks", "2"]), ("interleaved", ["--chunks", "4"]), ("zb-h1", []), ("zb-v", []), ("dualpipe-v", [])]
 RECOMPUTES = ("none", "cheap", "layer")
+# On one machine the first order stands for all of them.
+AXES = [("pp", "dp", "fsdp", "tp"), ("dp", "pp", "fsdp", "tp"), ("dp", "fsdp", "pp", "tp")]
 
 
 def divisors(number):
@@ -14,19 +16,19 @@ def divisors(number):
 
 
 def meshes(ranks):
-    """All (pp, dp, fsdp, tp)."""
+    """All sizes of the four axes."""
     return [sizes for sizes in itertools.product(divisors(ranks), repeat=4) if sizes[0] * sizes[1] * sizes[2] * sizes[3] == ranks]
 
 
-def every_plan(ranks, batch, shard=(), recomputes=RECOMPUTES, ways=WAYS, zeros=(0, 1, 2, 3), counts=None, kept=None):
+def every_plan(ranks, batch, shard=(), recomputes=RECOMPUTES, ways=WAYS, zeros=(0, 1, 2, 3), counts=None, kept=None, orders=AXES[:1]):
     """The flags of each plan, also of those that are the same under two names. It knows nothing of how the search enumerates. `shard`: flags of
-    plans with tp. `kept`: sizes of axes."""
-    for sizes in meshes(ranks):
-        axes = dict(zip(("pp", "dp", "fsdp", "tp"), sizes))
+    plans with tp. `kept`: sizes of axes. `orders`: of the axes, from major to minor."""
+    for sizes, order in itertools.product(meshes(ranks), orders):
+        axes = dict(zip(AXES[0], sizes))
         parts = axes["dp"] * axes["fsdp"]
         if batch % parts or any(axes[axis] != size for axis, size in (kept or {}).items()):
             continue
-        mesh = ["--mesh", ",".join(f"{axis}={size}" for axis, size in axes.items()), *(shard if axes["tp"] > 1 else [])]
+        mesh = ["--mesh", ",".join(f"{axis}={axes[axis]}" for axis in order), *(shard if axes["tp"] > 1 else [])]
         for zero, count, recompute in itertools.product(zeros, divisors(batch // parts), recomputes):
             if (zero and parts == 1 and len(zeros) > 1) or (counts and count not in counts):
                 continue

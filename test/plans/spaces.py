@@ -4,7 +4,7 @@ import os
 import random
 
 from models import MODELS, draw
-from predictor import RECOMPUTES, WAYS, divisors, every_plan
+from predictor import AXES, RECOMPUTES, WAYS, divisors, every_plan
 
 MOST_PLANS = 80  # of a drawn space
 
@@ -54,6 +54,8 @@ class Space:
         while not 1 < len(self.plans) <= MOST_PLANS:
             given = self._draw_given(batch)
             self.plans = list(every_plan(self.ranks, batch, shard_of(text), **given))
+        if "--cluster" in self.machine:
+            self.plans = list(every_plan(self.ranks, batch, shard_of(text), orders=AXES, **given))
         self.given = flags_of(**given)
         self.name = f"{kind} {sizes}, batch {batch}"
 

@@ -20,6 +20,9 @@ SmallVector<int64_t> getDivisors(int64_t number);
 /// What a search chooses: a plan but for what all plans of a search share.
 struct PlanPoint {
   int64_t pp = 1, dp = 1, fsdp = 1, tp = 1;
+  /// How many of the axes `dp` and `fsdp` are outside of `pp`: neighbours on
+  /// the axis exchange microbatches, those on the batch's sum gradients.
+  int64_t batchAxesOutside = 0;
   int64_t microbatches = 1, zero = 0;
   Recompute recompute = Recompute::cheap;
   std::string schedule = "1f1b";
@@ -32,8 +35,8 @@ struct PlanPoint {
   int64_t getBatchParts() const { return dp * fsdp; }
   /// Returns the number of ranks that --zero shards over.
   int64_t getShards() const { return fsdp > 1 ? fsdp : dp; }
-  /// Returns the mesh, major to minor: the ranks of a place that exchange most
-  /// are neighbours.
+  /// Returns the mesh, major to minor. Ranks of a place that exchange most,
+  /// over `tp`, are neighbours.
   ::ppopt::geometry::Mesh getMesh() const;
   /// Returns the flags of `ppopt compile` with their values: "--mesh" and
   /// "fsdp=2,tp=4", …
