@@ -127,6 +127,18 @@ KnownPlans::findShardings(ArrayRef<PlanPoint> points) {
 // Bounds and estimates
 //===----------------------------------------------------------------------===//
 
+const Links &KnownPlans::getLinks(const PlanPoint &point) const {
+  std::array key = {point.pp, point.dp, point.fsdp, point.tp,
+                    point.batchAxesOutside};
+  auto found = links.find(key);
+  if (found == links.end())
+    found = links
+                .emplace(key, Links(space.base.cluster, space.base.device,
+                                    point.getMesh()))
+                .first;
+  return found->second;
+}
+
 PlanBound KnownPlans::bound(const PlanPoint &point, Known known,
                             const Profile &profile) const {
   return known == Known::Stages
@@ -182,7 +194,7 @@ KnownPlans::estimateOnOnePlace(const PlanPoint &point) {
   const Profile &profile = getProfile(point, Known::Rows);
   if (!profile.refused.empty())
     return std::nullopt;
-  Links links = getLinks(point);
+  const Links &links = getLinks(point);
   return estimateByStages(point, sketchStages(point, profile, 0, links), links);
 }
 

@@ -59,9 +59,9 @@ public:
   int64_t getRows(const PlanPoint &point) const {
     return rows / (point.getBatchParts() * point.microbatches);
   }
-  Links getLinks(const PlanPoint &point) const {
-    return Links(space.base.cluster, space.base.device, point.getMesh());
-  }
+  /// Returns the links of a point's mesh, which know the spreads of groups that
+  /// were asked for.
+  const Links &getLinks(const PlanPoint &point) const;
   /// Returns whether plans can be estimated well, since a model of few equal
   /// layers tells what one of many takes.
   bool haveLayers() const { return workers.haveLayers(); }
@@ -115,6 +115,8 @@ private:
   std::map<ProfileKey, Profile> profiles;
   /// By the key of stages, and how far apart neighbours on `pp` are.
   std::map<std::pair<ProfileKey, int64_t>, Profile> sketches;
+  /// By the sizes of axes, and their order.
+  mutable std::map<std::array<int64_t, 5>, Links> links;
   int64_t rows = 0, numOps = 0;
   int64_t wholeCompiled = 0, compiled = 0, refused = 0;
 };
