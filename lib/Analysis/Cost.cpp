@@ -12,7 +12,6 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/OperationSupport.h"
-#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -23,11 +22,10 @@ int64_t pp::getBytes(Value value) {
                           8);
 }
 
-static llvm::SmallDenseSet<unsigned> getLoops(const TensorLoops &tensor) {
-  llvm::SmallDenseSet<unsigned> loops;
-  for (const DimLoops &dim : tensor)
-    loops.insert(dim.begin(), dim.end());
-  return loops;
+static bool contains(const TensorLoops &tensor, unsigned loop) {
+  return llvm::any_of(tensor, [&](const DimLoops &dim) {
+    return llvm::is_contained(dim, loop);
+  });
 }
 
 bool pp::isCheap(Operation *op) {
@@ -37,9 +35,8 @@ bool pp::isCheap(Operation *op) {
   if (!space || op->getNumResults() != 1 || isa<ParamOp, CopyOp>(op))
     return false;
   IterationSpace loops = space.getIterationSpace();
-  llvm::SmallDenseSet<unsigned> inResult = getLoops(loops.results[0]);
   for (auto [i, loop] : llvm::enumerate(loops.loops))
-    if (!inResult.contains(i) || loop.kind == LoopKind::Sum ||
+    if (!contains(loops.results[0], i) || loop.kind == LoopKind::Sum ||
         loop.kind == LoopKind::Max)
       return false;
   return true;
@@ -76,7 +73,7 @@ static bool sumsProducts(Operation *op, const IterationSpace &space) {
     unsigned factors = 0;
     for (auto [operand, loops] : llvm::zip(op->getOperands(), space.operands))
       factors += isa<FloatType>(getElementTypeOrSelf(operand.getType())) &&
-                 getLoops(loops).contains(i);
+                 contains(loops, i);
     if (factors >= 2)
       return true;
   }
@@ -84,8 +81,10 @@ static bool sumsProducts(Operation *op, const IterationSpace &space) {
 }
 
 bool pp::isMatmul(Operation *op) {
+  // An elementwise op sums nothing, and most ops are elementwise.
   auto space = dyn_cast<IterationSpaceOpInterface>(op);
-  return space && sumsProducts(op, space.getIterationSpace());
+  return space && op->getNumOperands() > 1 && !isa<ElementOpInterface>(op) &&
+         sumsProducts(op, space.getIterationSpace());
 }
 
 /// Returns whether an op computes nothing.
@@ -112,17 +111,17 @@ static bool isIndexed(const Loop &loop) {
 /// Returns whether only a part of operand `i` is read, chosen by indices or
 /// offsets: it has a loop of its own that is not parallel.
 static bool isLookedUp(const IterationSpace &space, unsigned i) {
-  llvm::SmallDenseSet<unsigned> others;
-  auto add = [&](ArrayRef<TensorLoops> tensors) {
-    for (const TensorLoops &tensor : tensors)
-      if (&tensor != &space.operands[i])
-        for (unsigned loop : getLoops(tensor))
-          others.insert(loop);
+  auto isOfOthers = [&](unsigned loop) {
+    auto isOther = [&](const TensorLoops &tensor) {
+      return &tensor != &space.operands[i] && contains(tensor, loop);
+    };
+    return llvm::any_of(space.operands, isOther) ||
+           llvm::any_of(space.results, isOther);
   };
-  add(space.operands);
-  add(space.results);
-  return llvm::any_of(getLoops(space.operands[i]), [&](unsigned loop) {
-    return isIndexed(space.loops[loop]) && !others.contains(loop);
+  return llvm::any_of(space.operands[i], [&](const DimLoops &dim) {
+    return llvm::any_of(dim, [&](unsigned loop) {
+      return isIndexed(space.loops[loop]) && !isOfOthers(loop);
+    });
   });
 }
 
@@ -202,16 +201,16 @@ static bool isTransposed(Value operand, const TensorLoops &tensor,
 static MatmulWork describeMatmul(Operation *op, const IterationSpace &space) {
   MatmulWork matmul;
   matmul.type = getRateType(op->getOperand(0));
-  auto a = getLoops(space.operands[0]), b = getLoops(space.operands[1]);
+  const TensorLoops &a = space.operands[0], &b = space.operands[1];
   matmul.flops = 2;
   for (auto [i, loop] : llvm::enumerate(space.loops)) {
     auto extent = static_cast<double>(loop.extent);
     matmul.flops *= extent;
     if (loop.kind == LoopKind::Sum)
       matmul.k *= extent;
-    else if (!b.contains(i))
+    else if (!contains(b, i))
       matmul.m *= extent;
-    else if (!a.contains(i))
+    else if (!contains(a, i))
       matmul.n *= extent;
   }
   matmul.isTransposed =
@@ -277,7 +276,7 @@ Work pp::estimateWork(Operation *op) {
   auto interface = dyn_cast<IterationSpaceOpInterface>(op);
   if (!interface || isGiven(op))
     return work;
-  IterationSpace space = interface.getIterationSpace();
+  IterationSpace space;
   auto composition = dyn_cast<DecomposableOpInterface>(op);
   bool isComposed =
       composition && composition.getDecomposeAt() != DecomposeAt::Never;
@@ -286,6 +285,7 @@ Work pp::estimateWork(Operation *op) {
     composition.decompose(scratch.builder);
     work = scratch.getWork();
   } else {
+    space = interface.getIterationSpace();
     work = getComputation(op, space);
   }
   double bytes = 0;
@@ -305,12 +305,15 @@ static bool isScattered(IterationSpaceOpInterface op) {
   IterationSpace space = op.getIterationSpace();
   if (space.results.empty())
     return false;
-  llvm::SmallDenseSet<unsigned> read;
-  for (const TensorLoops &operand : space.operands)
-    for (unsigned loop : getLoops(operand))
-      read.insert(loop);
-  return llvm::any_of(getLoops(space.results[0]), [&](unsigned loop) {
-    return isIndexed(space.loops[loop]) && !read.contains(loop);
+  auto isRead = [&](unsigned loop) {
+    return llvm::any_of(space.operands, [&](const TensorLoops &operand) {
+      return contains(operand, loop);
+    });
+  };
+  return llvm::any_of(space.results[0], [&](const DimLoops &dim) {
+    return llvm::any_of(dim, [&](unsigned loop) {
+      return isIndexed(space.loops[loop]) && !isRead(loop);
+    });
   });
 }
 

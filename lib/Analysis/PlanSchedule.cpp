@@ -1,6 +1,7 @@
 //===- PlanSchedule.cpp - From a module to the schedule library -----------===//
 
 #include "ppopt/Analysis/PlanSchedule.h"
+#include "ppopt/Analysis/TaskTimes.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/StepOps.h"
@@ -8,7 +9,6 @@
 #include "ppopt/Analysis/StepCopies.h"
 
 #include "ppopt/Analysis/TaskCollectives.h"
-#include "ppopt/Analysis/TaskTimes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 #include <map>
@@ -48,7 +48,7 @@ public:
       : module(module), plan(plan), isEvaluation(isEvaluation) {
     graph.places = plan.getPlaces();
   }
-  StageGraph run();
+  StageGraph run(const TaskTimes &times);
   StageGraph run(StageGraph training);
 
 private:
@@ -134,13 +134,13 @@ void GraphBuilder::addReader(CallOp call) {
   }
 }
 
-StageGraph GraphBuilder::run() {
+StageGraph GraphBuilder::run(const TaskTimes &times) {
   for (auto task : module.getOps<TaskOp>()) {
     tasks[task.getSymNameAttr()] = task;
     if (task.getStage() != TaskOp::kNoStage)
       addTask(task);
   }
-  setStageTimes(module, plan, graph);
+  setStageTimes(module, plan, times, graph);
   addEdges();
   return std::move(graph);
 }
@@ -194,8 +194,8 @@ describeTimed(TaskOp task, const TaskTime &time, const geometry::Mesh &mesh) {
   return all;
 }
 
-void pp::setStageTimes(ModuleOp module, PlanOp plan, StageGraph &graph) {
-  TaskTimes times(module);
+void pp::setStageTimes(ModuleOp module, PlanOp plan, const TaskTimes &times,
+                       StageGraph &graph) {
   geometry::Mesh mesh = plan.getGeometry();
   for (auto task : module.getOps<TaskOp>()) {
     if (!pp::getWork(task.getKind()) || task.getKind() == TaskKind::Evaluation)
@@ -228,8 +228,13 @@ void pp::setStageTimes(ModuleOp module, PlanOp plan, StageGraph &graph) {
   }
 }
 
+StageGraph pp::makeStageGraph(ModuleOp module, PlanOp plan,
+                              const TaskTimes &times) {
+  return GraphBuilder(module, plan, /*isEvaluation=*/false).run(times);
+}
+
 StageGraph pp::makeStageGraph(ModuleOp module, PlanOp plan) {
-  return GraphBuilder(module, plan, /*isEvaluation=*/false).run();
+  return makeStageGraph(module, plan, TaskTimes(module));
 }
 
 StageGraph pp::makeEvaluationGraph(ModuleOp module, PlanOp plan,

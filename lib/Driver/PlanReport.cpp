@@ -16,6 +16,7 @@
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/PlanSchedule.h"
 #include "ppopt/Analysis/Shardings.h"
+#include "ppopt/Analysis/TaskTimes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Scheduling/SlotLifetimes.h"
@@ -234,20 +235,21 @@ static void sumCollectives(const PlanReport &report, int number,
 
 /// Simulates the step of the module's schedules of ranks.
 static Timeline simulateStep(ModuleOp module, PlanOp plan,
-                             const PlanReport &report, const SlowPlace &slow) {
+                             const PlanReport &report, const TaskTimes &times,
+                             const SlowPlace &slow) {
   Timeline timeline = ppopt::schedule::simulate(
       report.table, ppopt::schedule::slowDown(report.graph, slow),
       getEdgeLinks(Links(module), report.graph));
-  addEndOfStep(module, plan, slow, timeline);
+  addEndOfStep(module, plan, times, slow, timeline);
   return timeline;
 }
 
 static void predictStep(ModuleOp module, PlanOp plan, const StepIndex &index,
-                        PlanReport &report) {
+                        const TaskTimes &times, PlanReport &report) {
   // One process in program order has no timeline of places.
   if (plan.getLaunch() == Launch::local)
     return;
-  report.timeline = simulateStep(module, plan, report, {});
+  report.timeline = simulateStep(module, plan, report, times, {});
   for (auto schedule : module.getOps<ScheduleOp>()) {
     if (!schedule.isTraining())
       continue;
@@ -287,7 +289,8 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
   report.trainers = plan->getTrainers();
   report.microbatches = plan->getMicrobatches();
   report.deviceMemory = plan->getDeviceMemory().value_or(0);
-  report.graph = makeStageGraph(module, *plan);
+  TaskTimes times(module);
+  report.graph = makeStageGraph(module, *plan, times);
   report.table = readTable(module, *plan, /*isEvaluation=*/false);
   StepIndex index(module);
   bool isLocal = plan->getLaunch() == Launch::local;
@@ -315,7 +318,7 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
       if (schedule.isTraining() && !isLocal)
         place.sentTo = countSent(schedule, index);
   }
-  predictStep(module, *plan, index, report);
+  predictStep(module, *plan, index, times, report);
   return report;
 }
 
@@ -340,8 +343,9 @@ LogicalResult pp::predictLaunches(ModuleOp module, PlanReport &report) {
   FailureOr<PlanOp> plan = findPlan(module);
   if (failed(plan))
     return failure();
-  setStageTimes(module, *plan, report.graph);
-  predictStep(module, *plan, StepIndex(module), report);
+  TaskTimes times(module);
+  setStageTimes(module, *plan, times, report.graph);
+  predictStep(module, *plan, StepIndex(module), times, report);
   return success();
 }
 
@@ -396,9 +400,11 @@ pp::predictSlowRank(ModuleOp module, const PlanReport &report, double factor) {
   FailureOr<PlanOp> plan = findPlan(module);
   if (failed(plan))
     return failure();
+  TaskTimes times(module);
   SlowRank worst;
   for (int place = 0; place < report.graph.places; ++place) {
-    double step = simulateStep(module, *plan, report, {place, factor}).end;
+    double step =
+        simulateStep(module, *plan, report, times, {place, factor}).end;
     if (step > worst.step)
       worst = {place, step};
   }

@@ -48,9 +48,9 @@ struct Walk {
 
 class EndOfStep {
 public:
-  EndOfStep(ModuleOp module, PlanOp plan, const SlowPlace &slow,
-            Timeline &timeline)
-      : mesh(plan.getGeometry()), links(module), times(module), buffers(module),
+  EndOfStep(ModuleOp module, PlanOp plan, const TaskTimes &times,
+            const SlowPlace &slow, Timeline &timeline)
+      : mesh(plan.getGeometry()), links(module), times(times), buffers(module),
         slow(slow), timeline(timeline) {
     for (auto task : module.getOps<TaskOp>())
       tasks[task.getSymName()] = task;
@@ -186,7 +186,7 @@ private:
 
   geometry::Mesh mesh;
   Links links;
-  TaskTimes times;
+  const TaskTimes &times;
   BufferIndex buffers;
   const SlowPlace &slow;
   Timeline &timeline;
@@ -201,7 +201,7 @@ private:
 
 } // namespace
 
-void pp::addEndOfStep(ModuleOp module, PlanOp plan, const SlowPlace &slow,
-                      Timeline &timeline) {
-  EndOfStep(module, plan, slow, timeline).run();
+void pp::addEndOfStep(ModuleOp module, PlanOp plan, const TaskTimes &times,
+                      const SlowPlace &slow, Timeline &timeline) {
+  EndOfStep(module, plan, times, slow, timeline).run();
 }

@@ -83,7 +83,7 @@ def check_one_trainer(files, optimizer, sync):
     """The bits of --sync step."""
     compile_flags, flags = OPTIMIZERS[optimizer]
     results = [run(files.compile(files.gpt, f"one-{optimizer}-{word}", "--mesh", "pp=2", "--microbatches", "2", "--sync", word, *compile_flags),
-                   ["--data", files.text, "--eval-data", files.text, "--eval-every", "3", "--check-counters", "--poison", *flags], steps=7)
+                   ["--data", files.text, "--eval-data", files.text, "--eval-batches", "4", "--eval-every", "3", "--check-counters", "--poison", *flags], steps=7)
                for word in (sync, "step")]
     asynchronous, step = results
     assert asynchronous.hexadecimal == step.hexadecimal, "losses differ"
@@ -93,10 +93,10 @@ def check_one_trainer(files, optimizer, sync):
         assert value.tobytes() == asynchronous.parameters[name].tobytes(), name
 
 
-def check_replay(files, mesh, sync, microbatches, steps=40):
+def check_replay(files, mesh, sync, microbatches, steps=16):
     made = files.compile(files.gpt, f"replay-{mesh}-{sync}-{microbatches}", "--mesh", mesh, "--sync", sync, "--microbatches", str(microbatches))
     record = made.path + ".order"
-    flags = ["--data", files.text, "--lr", "0.01", "--clip", "0.5", "--eval-data", files.text, "--eval-every", str(steps // 4), "--check-counters"]
+    flags = ["--data", files.text, "--lr", "0.01", "--clip", "0.5", "--eval-data", files.text, "--eval-batches", "4", "--eval-every", str(steps // 4), "--check-counters"]
     first = run(made, [*flags, *DELAYS, "--record", record, "--poison"], steps=steps)
     print("  " + expect_record(files, record, int(sync.split("=")[1]) if "=" in sync else None).splitlines()[-1], flush=True)
     assert len(trainer_losses(first)) == steps * int(re.search(r"dp=(\d)", mesh).group(1)), "a ticket is missing"
@@ -274,6 +274,12 @@ def find_ranks(made):
     return sorted(filter(runs, (int(name) for name in os.listdir("/proc") if name.isdigit())))
 
 
+def wait_for_step(log, step):
+    deadline = time.time() + 60
+    while time.time() < deadline and not (os.path.exists(log) and f'"step":{step},' in pathlib.Path(log).read_text()):
+        time.sleep(0.02)
+
+
 def check_signal(files, launch):
     """A signal ends the run at the next agreement; what is saved goes on."""
     made = files.compile(files.gpt, f"signal-{launch}", "--mesh", "dp=2", "--sync", "stale=2")
@@ -282,9 +288,7 @@ def check_signal(files, launch):
     log = made.path + ".jsonl"
     process = subprocess.Popen([*(under_mpirun(2) if launch == "mpirun" else []), made.path, *flags, "--steps", "1000000", "--log", log, "--delay", "3:0.2"],
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment())
-    deadline = time.time() + 60
-    while time.time() < deadline and not (os.path.exists(log) and '"step":20' in pathlib.Path(log).read_text()):
-        time.sleep(0.02)
+    wait_for_step(log, 20)
     # To one rank only: mpirun would not give them all the time to save.
     os.kill(find_ranks(made)[-1], signal.SIGTERM)
     output, _ = process.communicate(timeout=60)
@@ -297,10 +301,10 @@ def check_signal(files, launch):
 def check_killed(files):
     """A rank that is killed ends the job."""
     made = files.compile(files.gpt, "killed", "--mesh", "dp=3", "--sync", "async")
-    phases = made.path + ".phases"
-    process = subprocess.Popen([*under_mpirun(3), made.path, "--data", files.text, "--steps", "1000000", "--publish-phases", phases],
+    log = made.path + ".jsonl"
+    process = subprocess.Popen([*under_mpirun(3), made.path, "--data", files.text, "--steps", "1000000", "--log", log],
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment())
-    time.sleep(3)
+    wait_for_step(log, 20)
     ranks = find_ranks(made)
     assert len(ranks) == 3, ranks
     os.kill(ranks[1], signal.SIGKILL)

@@ -89,7 +89,7 @@ def wait_for(child, path):
 def check_vanished(bench, model):
     """The folder is taken away, and a file put in its place, while training goes on."""
     program = bench.program(model, "--mesh", "dp=2")
-    folder, log, steps = bench.path("vanished"), bench.path("vanished.jsonl"), 2000
+    folder, log, steps = bench.path("vanished"), bench.path("vanished.jsonl"), 1000
     bench.train(program, "vanished", "--checkpoint", folder, steps=10)
     command = [program.path, "--data", bench.data, "--steps", str(steps), "--log", log, *TRAIN, "--checkpoint", folder,
                "--checkpoint-every", "20", "--resume"]
@@ -101,9 +101,9 @@ def check_vanished(bench, model):
         pathlib.Path(folder).write_text("")
         output, errors = child.communicate(timeout=300)
     assert child.returncode == 1, output[-2000:] + errors
-    expect_text(errors, f"the run has ended without a checkpoint of step {steps}: {folder}/.step-00002000.partial-",
+    expect_text(errors, f"the run has ended without a checkpoint of step {steps}: {folder}/.step-{steps:08}.partial-",
                 "cannot create the folder: Not a directory")
-    expect_text(output, "warning: no checkpoint of step 2000: ", "training continues, the last is " + folder)
+    expect_text(output, f"warning: no checkpoint of step {steps}: ", "training continues, the last is " + folder)
     with open(log) as file:
         assert sum('"event":"step"' in line for line in file) == steps
 

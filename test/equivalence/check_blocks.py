@@ -189,7 +189,7 @@ def check_blocks(ppopt, directory, seed):
     with open(model, "w") as file:
         file.write(model_text([graph], "blocks"))
     largest = max(value.size * 8 for value in graph.values(graph.params)[len(graph.operands):])
-    budgets = sorted({int(b) for b in 2.0 ** random.uniform(6, max(7, np.log2(largest)), 3)} | {64}, reverse=True)
+    budgets = sorted({int(b) for b in 2.0 ** random.uniform(6, max(7, np.log2(largest)), 2)} | {64}, reverse=True)
     results = {}
     for budget in ("unlimited", *budgets):
         try:
@@ -213,7 +213,7 @@ def check_gradients(graph, gradients, whole):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=40, help="models (default 40)")
+    parser.add_argument("--count", type=int, default=32, help="models (default 32)")
     parser.add_argument("--seed", type=int, default=1000, help="of the first (default 1000)")
     harness = Harness("blocks", parser)
     with tempfile.TemporaryDirectory() as directory:

@@ -80,7 +80,7 @@ def check_seed(ppopt, directory, seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=110, help="how many random models (default 110)")
+    parser.add_argument("--count", type=int, default=80, help="how many random models (default 80)")
     parser.add_argument("--seed", type=int, default=1000, help="of the first (default 1000)")
     harness = Harness("input_sums", parser)
     first, count = harness.args.seed, harness.args.count

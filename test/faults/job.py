@@ -108,11 +108,13 @@ class Job:
 
     def _find(self):
         """Pids of the ranks' own processes by rank."""
+        if len(self.pids) == self.ranks:
+            return
         for entry in os.listdir("/proc"):
             if not entry.isdigit() or int(entry) in self.pids.values():
                 continue
             try:
-                if os.path.realpath(f"/proc/{entry}/exe") != self.executable:
+                if os.readlink(f"/proc/{entry}/exe") != self.executable:
                     continue
                 with open(f"/proc/{entry}/environ", "rb") as file:
                     variables = dict(item.partition(b"=")[::2] for item in file.read().split(b"\0"))

@@ -92,7 +92,7 @@ def check_resident(gpts, launch):
         executable = gpts.compile("1f1b", microbatches)
         inputs = sum(p - q for p, q in zip(planned(executable), planned(executable, ["inputs"])))
         arenas = planned(executable)
-        peaks[microbatches] = resident(executable, ["--data", TEXT], launch, steps=2)
+        peaks[microbatches] = resident(executable, ["--data", TEXT], launch, steps=1)
         print(f"  {launch}, {microbatches} microbatches: resident {[p // 1024 for p in peaks[microbatches]]} KiB, "
               f"arenas {[a // 1024 for a in arenas]} KiB, inputs {inputs // 1024} KiB", flush=True)
         if launch == "mpirun":

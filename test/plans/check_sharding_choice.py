@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`--shard auto` against every sharding: for small models, all ways to cut each class of parameters are listed here and predicted one by one by `ppopt plan`,
-and none may be faster than its choice. With tp forced, a GPT's choice is no slower than Megatron's. What is chosen trains as one rank does.
+"""`--shard auto` against every sharding: for small models, all ways to cut each class of parameters are listed here and predicted one by one as `ppopt plan`
+does, and none may be faster than its choice. With tp forced, a GPT's choice is no slower than Megatron's. What is chosen trains as one rank does.
 
 By hand: check_sharding_choice.py --filter 'skips.*tp=2'.
 """
@@ -16,10 +16,10 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE)]
 from support.executable import Mismatch, checked, compile_model, expect_close, run  # noqa: E402
-from support.printed_times import predicted_step  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 from models import MODELS  # noqa: E402
+from predictor import Predictor  # noqa: E402
 
 CPU = ["--device", "builtin", "--threads", "1"]
 GPUS = ["--target", "cuda", "--cluster", "hgx-h100-400g", "--precision", "bf16"]
@@ -54,37 +54,32 @@ def bare(text):
 
 class Case:
     def __init__(self, harness, directory, name, text):
-        self.ppopt, self.directory, self.name = harness.ppopt, directory, name
+        self.ppopt, self.build, self.directory, self.name = harness.ppopt, harness.args.build, directory, name
         self.path = os.path.join(directory, f"{name}.mlir")
         with open(self.path, "w") as file:
             file.write(text)
 
-    def plan(self, *flags):
-        """The predicted step; None where it is refused."""
-        done = subprocess.run([self.ppopt, "plan", self.path, *flags], capture_output=True, text=True)
-        return predicted_step(done.stdout) if done.returncode == 0 else None
-
     def auto(self, *flags):
-        """The choice, and its predicted step."""
         done = subprocess.run([self.ppopt, "plan", self.path, "--shard", "auto", *flags], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         found = re.search(r"--shard auto is --shard '(.*)'", done.stderr)
-        return found[1] if found else "", predicted_step(done.stdout)
+        return found[1] if found else ""
 
     def check_best(self, classes, flags):
         """Classes by glob, each with the shardings that it may have."""
-        chosen, step = self.auto(*flags)
+        chosen = self.auto(*flags)
         ways = [[f"{glob}={cut}" for cut in cuts if cut != WHOLE] + [""] * (WHOLE in cuts) for glob, cuts in classes.items()]
         shards = [shard for way in itertools.product(*ways) if (shard := "; ".join(filter(None, way)))]
-        steps = [self.plan("--shard", shard, *flags) for shard in shards]
+        plans = Predictor(self.build, self.path, flags).predict(["--shard", shard] for shard in [chosen, *shards])
+        step, *steps = [plan.get("step") for plan in plans]  # None where it is refused
         best = min((each, shard) for each, shard in zip(steps, shards) if each)
-        print(f"  {sum(map(bool, steps))} of {len(shards)} compile; the best, {best[1]}: {best[0] * 1e6:.1f} us; the choice, {chosen}: {step * 1e6:.1f} us")
+        print(f"  {sum(map(bool, steps))} of {len(shards)} compile; the best, {best[1]}: {best[0] / 1e3:.1f} us; the choice, {chosen}: {step / 1e3:.1f} us")
         if step > best[0] * (1 + MOST_SLOWER):
             raise Mismatch(f"{chosen} takes {step}, and {best[1]} {best[0]}")
 
     def check_trains(self, mesh, flags, inputs=None):
         """The choice trains as one rank does."""
-        chosen, _ = self.auto("--mesh", mesh, *flags)
+        chosen = self.auto("--mesh", mesh, *flags)
         losses = {}
         for name, plan in {"one": [], "cut": ["--mesh", mesh, "--shard", chosen]}.items():
             executable = compile_model(self.ppopt, self.path, os.path.join(self.directory, f"{self.name}_{name}"), ["--optimizer", "sgd", *plan])
@@ -109,16 +104,16 @@ def main():
         harness.case("gpt, tables", lambda: case("tables", gpt(harness.ppopt, 4, "--untied")).check_best(tables, ["--mesh", "tp=4", *GPUS]))
         blocks = {"*.qkv.weight": [WHOLE, COLUMNS, ROWS, HEADS], "*.attn.proj.weight": [WHOLE, COLUMNS, ROWS], "*.fc.weight": [WHOLE, COLUMNS, ROWS],
                   "*.mlp.proj.weight": [WHOLE, COLUMNS, ROWS], "wte": [WHOLE, ROWS]}
-        harness.case("gpt, blocks", lambda: case("blocks", bare(gpt(harness.ppopt, 4))).check_best(blocks, ["--mesh", "tp=2", *GPUS]))
+        harness.case("gpt, blocks", lambda: case("blocks", bare(gpt(harness.ppopt, 2))).check_best(blocks, ["--mesh", "tp=2", *GPUS]))
         # Megatron's cuts, with and without those of the vocabulary, with ranks that split the batch.
         megatron = {"*.qkv.weight": [HEADS], "*.attn.proj.weight": [ROWS], "*.fc.weight": [COLUMNS], "*.mlp.proj.weight": [ROWS], "wte": [WHOLE, ROWS],
                     "wpe": [WHOLE, ROWS]}
         for mesh in ("dp=4,tp=2", "fsdp=2,tp=4", "tp=8"):
-            harness.case(f"Megatron's, {mesh}", lambda mesh=mesh: case(f"megatron_{mesh}", bare(gpt(harness.ppopt, 6))).check_best(
+            harness.case(f"Megatron's, {mesh}", lambda mesh=mesh: case(f"megatron_{mesh}", bare(gpt(harness.ppopt, 4))).check_best(
                 megatron, ["--mesh", mesh, *GPUS]))
         text = checked([harness.ppopt, "model", "gpt", "--layers", "2", "--width", "64", "--heads", "4", "--vocab", "256", "--seq", "32", "--batch", "8"]).stdout
         harness.case("gpt trains", lambda: case("trains", bare(text)).check_trains("dp=2,tp=2", GPUS))
-        llama = checked([harness.ppopt, "model", "llama", "--layers", "2", "--width", "64", "--heads", "4", "--kv-heads", "2", "--mlp-width", "96", "--vocab",
+        llama = checked([harness.ppopt, "model", "llama", "--layers", "1", "--width", "64", "--heads", "4", "--kv-heads", "2", "--mlp-width", "96", "--vocab",
                          "256", "--seq", "16", "--batch", "8"]).stdout
         harness.case("llama trains", lambda: case("llama", bare(llama)).check_trains("tp=2", GPUS))
         mixture = checked([harness.ppopt, "model", "mixtral", "--layers", "1", "--width", "64", "--heads", "4", "--kv-heads", "2", "--mlp-width", "64", "--vocab",

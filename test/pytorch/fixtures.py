@@ -58,7 +58,8 @@ def check(ppopt, scratch, fixtures, described, name, spelling):
     runs = {}
     for optimizer, flags in [("adamw", adamw_flags(described["adamw"])), ("sgd", ["--lr", repr(described["sgd"]["lr"])])]:
         executable = compile_model(ppopt, text, f"{text[:-5]}.{optimizer}",
-                                   ["--optimizer", optimizer, *(["--precision", "bf16"] if spelling == "bf16" else [])], optimized=True)
+                                   ["--optimizer", optimizer, *(["--precision", "bf16"] if spelling == "bf16" else [])],
+                                   optimized=optimizer == "adamw")
         if optimizer == "sgd" and executable.keeps_velocity:
             flags += ["--momentum", "0"]
         runs[optimizer] = run(executable, flags, init=init, inputs=inputs, steps=described["steps"],

@@ -5,7 +5,9 @@
     result.losses, result.gradients["w"], result.parameters["w"]
 """
 
+import functools
 import json
+import math
 import os
 import subprocess
 import threading
@@ -17,14 +19,18 @@ from support.mpirun import under_mpirun
 
 
 class Executable:
-    """A compiled program and what it says of itself."""
+    """A compiled program and what it says of itself, if somebody asks."""
 
     def __init__(self, path):
         self.path = path
-        self.program = json.loads(checked([path, "--describe=json"]).stdout)
-        self.ranks = 1
-        for axis in self.program["plan"]["mesh"]:
-            self.ranks *= axis["size"]
+
+    @functools.cached_property
+    def program(self):
+        return json.loads(checked([self.path, "--describe=json"]).stdout)
+
+    @functools.cached_property
+    def ranks(self):
+        return math.prod(axis["size"] for axis in self.program["plan"]["mesh"])
 
     @property
     def keeps_velocity(self):

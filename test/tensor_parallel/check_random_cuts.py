@@ -42,6 +42,11 @@ SLOW_TRANSFERS = {"version": 1, "name": "slow transfers",
                   "levels": [{"name": "all", "size": 64, "transfer": {"latency": 1, "rate": 1}, "collective": {"latency": 0, "rate": 1000}}]}
 
 
+def count_sent(executable):
+    """The bytes of all transfers of a microbatch."""
+    return sum(transfer["bytes"] for transfer in executable.program["transfers"])
+
+
 class Models:
     def __init__(self, ppopt, directory):
         self.ppopt, self.directory = ppopt, directory
@@ -91,19 +96,20 @@ class Models:
             raise Mismatch(f"{path}, {' '.join(flags)}: {mismatch}") from mismatch
         with self.lock:
             self.compared += 1
-            self.in_parts += bool(more) and self.count_sent(stem, flags) < self.count_sent(stem, [*flags, "--cut-transfers", "never"])
+            self.in_parts += bool(more) and cut.sent < self.count_sent_whole(stem, flags)
         return True
 
-    def count_sent(self, stem, flags):
-        """The bytes of all transfers of a microbatch."""
-        executable = compile_model(self.ppopt, stem + ".mlir", f"{stem}.sent", flags)
+    def count_sent_whole(self, stem, flags):
+        executable = compile_model(self.ppopt, stem + ".mlir", f"{stem}.sent", [*flags, "--cut-transfers", "never"])
+        sent = count_sent(executable)
         os.remove(executable.path)
-        return sum(transfer["bytes"] for transfer in executable.program["transfers"])
+        return sent
 
     def train(self, stem, word, flags, inputs, init):
         executable = compile_model(self.ppopt, stem + ".mlir", f"{stem}.{word}", ["--optimizer", "sgd", *flags])
         result = run(executable, ["--lr", "0.01", "--seed", "5", "--check-counters", "--poison"], inputs=inputs, init=init, steps=STEPS,
                      dump_gradients=True)
+        result.sent = count_sent(executable)
         os.remove(executable.path)
         return result
 

@@ -10,6 +10,8 @@
 
 namespace mlir::pp {
 
+class TaskTimes;
+
 /// Returns whether the plan's schedule splits backwards into an input part and
 /// a weight part.
 bool splitsBackward(PlanOp plan);
@@ -18,6 +20,8 @@ bool splitsBackward(PlanOp plan);
 /// training: first its transfers, in their order. Times are estimates in
 /// nanoseconds: the tasks are still on tensors (phases partitioned and
 /// scheduled).
+ppopt::schedule::StageGraph makeStageGraph(ModuleOp module, PlanOp plan,
+                                           const TaskTimes &times);
 ppopt::schedule::StageGraph makeStageGraph(ModuleOp module, PlanOp plan);
 
 /// The same of an evaluation: the stages of training without backwards, and
@@ -29,7 +33,7 @@ makeEvaluationGraph(ModuleOp module, PlanOp plan,
 /// Sets the times of the stages, and of the collectives inside, to estimates
 /// for the module's tasks, which may be on tensors or, in phase kernels, on
 /// buffers.
-void setStageTimes(ModuleOp module, PlanOp plan,
+void setStageTimes(ModuleOp module, PlanOp plan, const TaskTimes &times,
                    ppopt::schedule::StageGraph &graph);
 
 /// Returns what a task of a stage does on a microbatch; nothing for other

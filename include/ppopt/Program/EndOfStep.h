@@ -9,11 +9,13 @@
 
 namespace mlir::pp {
 
+class TaskTimes;
+
 /// Adds to the rows of a simulated step what places do after their stages: they
 /// wait for sums over ranks, which start as soon as their gradients are
 /// complete, and update, a slow place slowly. The module's schedules are those
 /// of ranks.
-void addEndOfStep(ModuleOp module, PlanOp plan,
+void addEndOfStep(ModuleOp module, PlanOp plan, const TaskTimes &times,
                   const ::ppopt::schedule::SlowPlace &slow,
                   ::ppopt::schedule::Timeline &timeline);
 

@@ -24,10 +24,40 @@ static bool onlyMoves(Operation *op) {
          op->hasTrait<OpTrait::IsTerminator>();
 }
 
+static bool hasBF16(Operation *op) {
+  return llvm::any_of(op->getOperandTypes(), isBF16) ||
+         llvm::any_of(op->getResultTypes(), isBF16);
+}
+
+static bool containsBF16(Type type) {
+  if (type.isIntOrFloat())
+    return type.isBF16();
+  return type
+      .walk([](Type inner) {
+        return inner.isBF16() ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Returns whether there is anything to replace. Ops name bf16 by the types of
+/// values, or of what a pointer points to.
+static bool mentionsBF16(LLVM::LLVMFuncOp function) {
+  return function
+      .walk([](Operation *op) {
+        bool found = hasBF16(op);
+        if (auto address = dyn_cast<LLVM::GEPOp>(op))
+          found = containsBF16(address.getElemType());
+        else if (auto buffer = dyn_cast<LLVM::AllocaOp>(op))
+          found = containsBF16(buffer.getElemType());
+        else if (auto inner = dyn_cast<LLVM::LLVMFuncOp>(op))
+          found = containsBF16(inner.getFunctionType());
+        return found ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 static LogicalResult verifyOnlyMoves(Operation *op) {
-  bool hasBF16 = llvm::any_of(op->getOperandTypes(), isBF16) ||
-                 llvm::any_of(op->getResultTypes(), isBF16);
-  if (!hasBF16 || onlyMoves(op))
+  if (!hasBF16(op) || onlyMoves(op))
     return success();
   return op->emitOpError(
       "computes in bf16, for which LLVM may call a library; compute in f32, "
@@ -57,6 +87,9 @@ namespace {
 struct LowerBF16ToI16Pass : pp::impl::LowerBF16ToI16Base<LowerBF16ToI16Pass> {
   void runOnOperation() override {
     LLVM::LLVMFuncOp function = getOperation();
+    // To replace takes longer than to look, and most programs have no bf16.
+    if (!mentionsBF16(function))
+      return;
     WalkResult verified = function.walk([](Operation *op) {
       return failed(verifyOnlyMoves(op)) ? WalkResult::interrupt()
                                          : WalkResult::advance();

@@ -22,7 +22,7 @@ using namespace mlir::pp;
 static IterationSpace elementwiseSpace(Operation *op,
                                        LoopKind lastKind = LoopKind::Parallel,
                                        Value key = Value()) {
-  SpaceBuilder builder;
+  SpaceBuilder builder(op->getNumOperands());
   ArrayRef<int64_t> shape = getShape(op->getResult(0));
   SmallVector<unsigned> loops;
   for (auto [i, size] : llvm::enumerate(shape))

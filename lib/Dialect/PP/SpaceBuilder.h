@@ -17,6 +17,10 @@ namespace mlir::pp {
 /// dimensions.
 class SpaceBuilder {
 public:
+  SpaceBuilder() = default;
+  /// Of an op with this many operands.
+  explicit SpaceBuilder(unsigned operands) { space.operands.reserve(operands); }
+
   unsigned addLoop(int64_t extent, LoopKind kind) {
     space.loops.push_back({extent, kind});
     return space.loops.size() - 1;
@@ -30,10 +34,10 @@ public:
   }
   /// Adds an operand or result whose dimension i runs over loops[i].
   void addOperand(ArrayRef<unsigned> loops) {
-    space.operands.push_back(oneLoopEach(loops));
+    fill(space.operands.emplace_back(), loops);
   }
   void addResult(ArrayRef<unsigned> loops) {
-    space.results.push_back(oneLoopEach(loops));
+    fill(space.results.emplace_back(), loops);
   }
   void addOperand(TensorLoops loops) {
     space.operands.push_back(std::move(loops));
@@ -44,25 +48,20 @@ public:
   /// Adds an operand of these sizes that is broadcast, aligned at the right, to
   /// a tensor whose dimension i runs over loops[i].
   void addBroadcastOperand(ArrayRef<int64_t> sizes, ArrayRef<unsigned> loops) {
-    TensorLoops dims(sizes.size());
+    TensorLoops &dims = space.operands.emplace_back(sizes.size());
     ArrayRef<unsigned> aligned = loops.take_back(sizes.size());
     for (auto [dim, size, loop] : llvm::zip(dims, sizes, aligned))
       if (size == space.loops[loop].extent)
         dim.push_back(loop);
-    addOperand(std::move(dims));
   }
   /// Adds an operand that every iteration reads in full (a random key).
-  void addUniformOperand(unsigned rank) {
-    space.operands.push_back(TensorLoops(rank));
-  }
+  void addUniformOperand(unsigned rank) { space.operands.emplace_back(rank); }
   IterationSpace take() { return std::move(space); }
 
 private:
-  static TensorLoops oneLoopEach(ArrayRef<unsigned> loops) {
-    TensorLoops tensor;
+  static void fill(TensorLoops &tensor, ArrayRef<unsigned> loops) {
     for (unsigned loop : loops)
-      tensor.push_back(DimLoops(1, loop));
-    return tensor;
+      tensor.emplace_back(1, loop);
   }
 
   IterationSpace space;

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <numeric>
 #include <ostream>
@@ -180,19 +181,24 @@ inline Elements elementsOnRank(const Member &member, const Program &program,
   return elements;
 }
 
+template <typename T>
+std::string bytesAs(int number, Kind kind, const Elements &elements) {
+  std::string bytes(elements.size() * sizeof(T), '\0');
+  char *at = bytes.data();
+  const int64_t *end = elements.data() + elements.size();
+  for (const int64_t *i = elements.data(); i != end; ++i, at += sizeof(T)) {
+    auto value = T(elementOf(number, kind, *i));
+    std::memcpy(at, &value, sizeof(T));
+  }
+  return bytes;
+}
+
 /// As the program's type.
 inline std::string bytesOf(const runtime::Parameter &parameter, int number,
                            Kind kind, const Elements &elements) {
-  std::string bytes;
-  for (int64_t i : elements) {
-    double wide = elementOf(number, kind, i);
-    auto narrow = float(wide);
-    if (parameter.type == runtime::ElementType::f64)
-      bytes.append(reinterpret_cast<char *>(&wide), 8);
-    else
-      bytes.append(reinterpret_cast<char *>(&narrow), 4);
-  }
-  return bytes;
+  return parameter.type == runtime::ElementType::f64
+             ? bytesAs<double>(number, kind, elements)
+             : bytesAs<float>(number, kind, elements);
 }
 
 struct Range {
