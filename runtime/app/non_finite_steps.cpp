@@ -272,7 +272,8 @@ NonFiniteSteps::gather(std::vector<NonFiniteFindings> held,
   return held;
 }
 
-void NonFiniteSteps::look(int64_t batch, runtime::EvalResult &result) {
+void NonFiniteSteps::look(const std::string &what,
+                          runtime::EvalResult &result) {
   if (rank_.program.checks.empty() || std::isfinite(result.loss) ||
       !result.skipped.empty())
     return;
@@ -282,9 +283,9 @@ void NonFiniteSteps::look(int64_t batch, runtime::EvalResult &result) {
     result.skipped = describeOrigin(rank_.program, all);
     if (allowed_ == 0)
       throw runtime::Error(
-          "evaluation, batch {}: {}. Look at the data and at how the model "
-          "computes ids, or leave such batches out with --skip-nonfinite-steps",
-          batch + 1, result.skipped);
+          "{}: {}. Look at the data and at how the model computes ids, or "
+          "leave such batches out with --skip-nonfinite-steps",
+          what, result.skipped);
   }
   if (rank_.program.plan.ranks() > 1)
     Messages(rank_).broadcast(&isSkipped, sizeof isSkipped); // or the error

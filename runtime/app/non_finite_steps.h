@@ -31,9 +31,10 @@ public:
   void look(int64_t step, const runtime::StepSettings &settings,
             runtime::StepResult &result);
 
-  /// Called by all ranks after every batch of an evaluation. If a task computed
-  /// an id that is out of range, skips the batch, or throws Error on rank 0.
-  void look(int64_t batch, runtime::EvalResult &result);
+  /// Called by all ranks after every batch of an evaluation, and after metrics
+  /// of a step's batch; `what` was evaluated. If a task computed an id that is
+  /// out of range, skips the batch, or throws Error on rank 0.
+  void look(const std::string &what, runtime::EvalResult &result);
 
   /// Called by all ranks after every batch of predictions, the rows `rows`. If
   /// a task computed an id that is out of range, throws Error on rank 0.

@@ -275,16 +275,19 @@ RankLoop::evaluateOver(const std::vector<int64_t> &batches) {
   return combine(*result, /*isMean=*/!plan.mixesRows.empty());
 }
 
+void RankLoop::lookAtIds(const std::string &what, runtime::EvalResult &result) {
+  nonFiniteSteps_.look(what, result);
+  if (result.isBad && progress_)
+    progress_->note(fmt::format("{}: left out: {}", what, result.skipped));
+}
+
 /// Evaluates over the rows of one batch; leaves it out if it has an id that is
 /// out of range. Returns nothing if the run stops.
 std::optional<runtime::EvalResult> RankLoop::evaluateAlone(int64_t batch) {
   auto result = evaluateOver({batch});
   if (!result)
     return std::nullopt;
-  nonFiniteSteps_.look(batch, *result);
-  if (result->isBad && progress_)
-    progress_->note(fmt::format("evaluation, batch {}: left out: {}", batch + 1,
-                                result->skipped));
+  lookAtIds(fmt::format("evaluation, batch {}", batch + 1), *result);
   return result;
 }
 

@@ -63,6 +63,8 @@ protected:
   }
   /// Returns false, and reports nothing, if the run stops. Sets `endsEarly_`.
   bool evaluate(int64_t stepsDone);
+  /// Leaves out what was evaluated with an id that is out of range, or throws.
+  void lookAtIds(const std::string &what, runtime::EvalResult &result);
   /// Starts reading the next samples.
   void prefetch(int64_t stepsDone);
   /// Begins a step. `isTimed`: it takes part in the profile.

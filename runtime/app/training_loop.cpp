@@ -56,8 +56,9 @@ private:
 std::vector<double> StepLoop::computeMetrics(int64_t step) {
   enter(comm::Activity::Part::Evaluation, step);
   auto result = runtime::runEvaluation(rank_, settings_, executorOptions_);
+  lookAtIds(fmt::format("metrics of step {}", step + 1), result);
   enter(comm::Activity::Part::Step, step + 1);
-  return result.metrics.divided();
+  return result.isBad ? std::vector<double>() : result.metrics.divided();
 }
 
 void StepLoop::train(int64_t step) {

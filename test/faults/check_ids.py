@@ -74,6 +74,20 @@ TABLES = f"""func.func @e(%i: tensor<{BATCH}xi32> {{pp.input = "i"}}) -> tensor<
   return %l : tensor<f64>
 }}
 """
+# Only a metric reads the table.
+METRIC = f"""func.func @e(%i: tensor<{BATCH}xi32> {{pp.input = "i"}}, %f: tensor<{BATCH}xf64> {{pp.input = "f"}}) -> (tensor<f64>, tensor<f64> {{pp.metric = "m"}}) {{
+  %w = pp.param "w" {{init = #pp.init<normal, 0.0, 1.0>}} : tensor<{ROWS}x{WIDTH}xf64>
+  %h = pp.param "h" {{init = #pp.init<normal, 0.0, 1.0>}} : tensor<{WIDTH}xf64>
+  %g = pp.reshape %f : tensor<{BATCH}xf64> to tensor<{BATCH}x1xf64>
+  %x = pp.mul %g, %h : tensor<{BATCH}x1xf64>, tensor<{WIDTH}xf64>
+  %l = pp.reduce mean %x [0, 1] : tensor<{BATCH}x{WIDTH}xf64>
+  %one = pp.constant dense<1> : tensor<i32>
+  %id = pp.add %i, %one : tensor<{BATCH}xi32>, tensor<i32>
+  %e = pp.embedding %w, %id : tensor<{ROWS}x{WIDTH}xf64>, tensor<{BATCH}xi32>
+  %m = pp.reduce mean %e [0, 1] : tensor<{BATCH}x{WIDTH}xf64>
+  return %l, %m : tensor<f64>, tensor<f64>
+}}
+"""
 BOOLEANS = f"""func.func @e(%k: tensor<{BATCH}x2xi1> {{pp.input = "k"}}) -> tensor<f64> {{
   %w = pp.param "w" {{init = #pp.init<normal, 0.0, 1.0>}} : tensor<2x{WIDTH}xf64>
   %u = pp.slice %k [0, 0] : tensor<{BATCH}x2xi1> to tensor<{BATCH}x1xi1>
@@ -184,6 +198,19 @@ class Checks:
         assert f"{(STEPS - 1) * BATCH} of {STEPS * BATCH} samples | batches left out: 1 with ids out of range" in result.output, result.output
         assert re.search(r"loss \d", result.output), result.output
 
+    def metrics(self, plan):
+        """An id that only a metric reads, with --metrics-every."""
+        program = self.compile(METRIC, [*PLANS[plan], "--freeze", "w"])
+        rows = {name: each for name, each in samples().items() if name != "t"}
+        good = run(program, ["--no-shuffle", "--metrics-every", "1"], inputs=rows, steps=STEPS, name="good")
+        rows["i"][BAD * BATCH + ROW] = 15
+        line = self.fail(program, rows, ["--metrics-every", "1"])
+        assert f"metrics of step {BAD + 1}: It began on" in line and f"id 16 is out of range, {RANGE}" in line, line
+        bad = run(program, ["--no-shuffle", "--metrics-every", "1", "--skip-nonfinite-steps"], inputs=rows, steps=STEPS, name="bad")
+        assert bad.hexadecimal == good.hexadecimal, "the loss does not depend on the id"
+        measured = [[record.get("metrics") for record in result.records] for result in (good, bad)]
+        assert all(measured[0]) and measured[1] == [None if step == BAD else of for step, of in enumerate(measured[0])], measured
+
     def packed(self):
         program = self.compile(PACKED, [])
         generator = np.random.default_rng(2)
@@ -248,6 +275,7 @@ with tempfile.TemporaryDirectory() as directory:
     for plan in ("one", "both", "local", "sharded", "rows"):
         harness.case(f"skipped, {plan}", lambda: checks.skips(plan))
         harness.case(f"evaluation, {plan}", lambda: checks.evaluates(plan))
+        harness.case(f"metrics, {plan}", lambda: checks.metrics(plan))
         computed = model(targets="%u")
         harness.case(f"targets, {plan}", lambda: checks.names(plan, 8, f"id 7 is out of range, 0 to 6 ({CLASS}", computed, "t"))
     harness.case("negative", lambda: checks.names("both", -5, f"id -4 is out of range, {RANGE}", model()))
