@@ -139,6 +139,39 @@ static double findLongestOp(ModuleOp module, const Device &device) {
   return longest;
 }
 
+/// Returns the mesh of the plans that a profile is of: what splits the batch
+/// lies between their places.
+static ::ppopt::geometry::Mesh getMesh(const PlanSpace &space,
+                                       const ProfileKey &key) {
+  PlanPoint point = key.point;
+  point.dp = std::max<int64_t>(space.ranks / (point.pp * point.tp), 1);
+  return point.getMesh();
+}
+
+namespace {
+/// Makes places as far from each other as those of a mesh while it exists: the
+/// cut into stages heeds what transfers take.
+class FarPlaces {
+public:
+  FarPlaces(ModuleOp module, const ::ppopt::geometry::Mesh &mesh)
+      : module(module), cluster(getCluster(module)) {
+    if (!cluster)
+      return;
+    Cluster far = *cluster;
+    schema::LinkRates between =
+        Links(cluster, getDevice(module), mesh).getLevelOfPlaces().transfer;
+    for (schema::Level &level : far.levels)
+      level.transfer = between;
+    setCluster(module, far);
+  }
+  ~FarPlaces() { setCluster(module, cluster); }
+
+private:
+  ModuleOp module;
+  const std::optional<Cluster> cluster;
+};
+} // namespace
+
 static Profile compileProfile(Compilation &compilation, const PlanSpace &space,
                               const ProfileKey &key) {
   PlanOptions plan = space.getPlan(key.point);
@@ -147,6 +180,8 @@ static Profile compileProfile(Compilation &compilation, const PlanSpace &space,
   if (key.isWhole)
     plan.blockBytes = PlanOptions::kNever;
   Profile profile;
+  ::ppopt::geometry::Mesh mesh = getMesh(space, key);
+  FarPlaces far(compilation.getModule(), mesh);
   auto compiled =
       compilePlan(compilation, plan, profile.refused, [&](ModuleOp placed) {
         // Nothing is cut yet.
@@ -160,7 +195,9 @@ static Profile compileProfile(Compilation &compilation, const PlanSpace &space,
   profile.rows = report.batch;
   profile.places = describePlaces(report);
   profile.graph = report.graph;
-  profile.links = getEdgeLinks(Links(*compiled->module), report.graph);
+  profile.links = getEdgeLinks(
+      Links(space.base.cluster, getDevice(*compiled->module), mesh),
+      report.graph);
   // Ranks that split the batch may put places so far from each other that a
   // value is sent in parts which these ranks send whole.
   if (plan.cutTransfers == TransferCuts::Auto)
