@@ -235,7 +235,7 @@ static PlanFigures summarize(const PlanReport &report) {
         of.waiting += timed.waited;
       }
     }
-    memory = std::max(memory, place.arenaBytes);
+    memory = std::max(memory, place.getBytes());
     sent = std::max(sent, place.bytesSent);
     if (of.computing > most.computing || most.step == 0)
       most = of;
