@@ -90,16 +90,18 @@ static StepTimes sumTimes(const ppopt::schedule::StageGraph &graph,
 
 StepTimes Profile::getTimes() const { return sumTimes(graph, places); }
 
-const SimulatedStages *Profile::simulate(const std::string &schedule,
-                                         int64_t microbatches) const {
+const SimulatedStages *Profile::simulate(const PlanPoint &point,
+                                         const Links &links) const {
   using namespace ppopt::schedule;
-  auto [found, isNew] = simulated.try_emplace({schedule, microbatches});
+  auto [found, isNew] = simulated.try_emplace(
+      {point.schedule, point.microbatches, point.getMesh().stride("pp")});
   std::optional<SimulatedStages> &stages = found->second;
   if (!isNew)
     return stages ? &*stages : nullptr;
-  if (auto table = generate(schedule, graph, int(microbatches))) {
+  if (auto table = generate(point.schedule, graph, int(point.microbatches))) {
     Table separated = separateBackwards(*table);
-    Timeline timeline = ppopt::schedule::simulate(separated, graph, links);
+    Timeline timeline =
+        ppopt::schedule::simulate(separated, graph, getEdgeLinks(links, graph));
     stages.emplace().end = timeline.end;
     for (auto [place, row] : llvm::enumerate(timeline.rows)) {
       stages->ends.push_back(row.empty() ? 0 : row.back().end);
@@ -139,27 +141,16 @@ static double findLongestOp(ModuleOp module, const Device &device) {
   return longest;
 }
 
-/// Returns the mesh of the plans that a profile is of: what splits the batch
-/// lies between their places.
-static ::ppopt::geometry::Mesh getMesh(const PlanSpace &space,
-                                       const ProfileKey &key) {
-  PlanPoint point = key.point;
-  point.dp = std::max<int64_t>(space.ranks / (point.pp * point.tp), 1);
-  return point.getMesh();
-}
-
 namespace {
-/// Makes places as far from each other as those of a mesh while it exists: the
-/// cut into stages heeds what transfers take.
+/// Gives all links of a module's cluster the rates of those between places
+/// while it exists: the cut into stages heeds what transfers take.
 class FarPlaces {
 public:
-  FarPlaces(ModuleOp module, const ::ppopt::geometry::Mesh &mesh)
+  FarPlaces(ModuleOp module, const schema::LinkRates &between)
       : module(module), cluster(getCluster(module)) {
-    if (!cluster)
+    if (!cluster || between.rate == 0)
       return;
     Cluster far = *cluster;
-    schema::LinkRates between =
-        Links(cluster, getDevice(module), mesh).getLevelOfPlaces().transfer;
     for (schema::Level &level : far.levels)
       level.transfer = between;
     setCluster(module, far);
@@ -180,8 +171,7 @@ static Profile compileProfile(Compilation &compilation, const PlanSpace &space,
   if (key.isWhole)
     plan.blockBytes = PlanOptions::kNever;
   Profile profile;
-  ::ppopt::geometry::Mesh mesh = getMesh(space, key);
-  FarPlaces far(compilation.getModule(), mesh);
+  FarPlaces far(compilation.getModule(), key.between);
   auto compiled =
       compilePlan(compilation, plan, profile.refused, [&](ModuleOp placed) {
         // Nothing is cut yet.
@@ -195,9 +185,6 @@ static Profile compileProfile(Compilation &compilation, const PlanSpace &space,
   profile.rows = report.batch;
   profile.places = describePlaces(report);
   profile.graph = report.graph;
-  profile.links = getEdgeLinks(
-      Links(space.base.cluster, getDevice(*compiled->module), mesh),
-      report.graph);
   // Ranks that split the batch may put places so far from each other that a
   // value is sent in parts which these ranks send whole.
   if (plan.cutTransfers == TransferCuts::Auto)
