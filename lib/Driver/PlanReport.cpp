@@ -11,6 +11,7 @@
 #include "ShardedState.h"
 
 #include "ppopt/Program/EndOfStep.h"
+#include "ppopt/Program/NcclMemory.h"
 #include "ppopt/Program/Program.h"
 
 #include "ppopt/Analysis/OptimizerState.h"
@@ -371,6 +372,9 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
     if (region.getBuffer().getKind() == BufferKind::Temps)
       place.temporaryBytes = bytes;
   }
+  for (auto [place, bytes] :
+       llvm::zip_equal(report.places, getNcclBytes(module, *plan)))
+    place.ncclBytes = bytes;
   if (failed(predictLaunches(module, report)))
     return failure();
   addLinks(module, report);

@@ -3,23 +3,18 @@
 #include "MemoryLimit.h"
 
 #include "ppopt/Analysis/OptimizerState.h"
-#include "ppopt/Analysis/StepCopies.h"
 #include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Program/ArenaLayout.h"
 #include "ppopt/Program/ListRanks.h"
+#include "ppopt/Program/NcclMemory.h"
 #include "ppopt/Program/Places.h"
 #include "ppopt/byte_amount.h"
-#include "ppopt/nccl_memory.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
-
-#include <numeric>
-#include <set>
-#include <vector>
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -33,45 +28,12 @@ struct PlaceMemory {
   int64_t nccl = 0;
 };
 
-/// Returns the number of communicators that a rank of the place joins: one per
-/// group of ranks, and one of all for transfers (runtime/executor's
-/// DeviceChannels).
-static int64_t countCommunicators(ModuleOp module, PlanOp plan, int64_t place,
-                                  bool hasCopies) {
-  if (!plan.hasOneQueue())
-    return 0;
-  geometry::Mesh mesh = plan.getGeometry();
-  int64_t rank = mesh.firstRank(place).value_or(0);
-  std::set<std::vector<int>> groups;
-  auto add = [&](const geometry::Group &group) {
-    geometry::Members members = mesh.members(group, rank);
-    if (members.size() > 1)
-      groups.insert(members.ranks);
-  };
-  for (auto schedule : module.getOps<ScheduleOp>())
-    if (schedule.getPlace() == place)
-      for (auto start : schedule.getOps<StartOp>())
-        add(start.getGroup().getGeometry());
-  for (auto task : module.getOps<TaskOp>())
-    if (task.getPlace() == place)
-      for (TaskCollectiveAttr collective : task.getCollectiveList())
-        add(collective.getGroup().getGeometry());
-  if (hasCopies) {
-    std::vector<int> all(mesh.ranks());
-    std::iota(all.begin(), all.end(), 0);
-    groups.insert(all);
-  }
-  return groups.size();
-}
-
 static SmallVector<PlaceMemory> measure(ModuleOp module, PlanOp plan) {
   SmallVector<PlaceMemory> places(plan.getPlaces());
-  bool hasCopies = !StepCopies(module).empty();
+  SmallVector<int64_t> nccl = getNcclBytes(module, plan);
   for (auto [i, place] : llvm::enumerate(places)) {
     place.place = i;
-    place.nccl = countCommunicators(module, plan, i, hasCopies) *
-                 ::ppopt::ncclChannels * ::ppopt::ncclChannelBytes;
-    place.bytes = place.nccl;
+    place.bytes = place.nccl = nccl[i];
   }
   for (auto region : module.getOps<RegionOp>()) {
     if (region->hasAttr(kOverlaidAttr))

@@ -167,8 +167,7 @@ static int64_t boundMemory(int64_t states, int64_t saved,
 
 PlanBound pp::boundByStages(const PlanPoint &point, const Profile &profile,
                             const Links &links) {
-  const SimulatedStages *stages =
-      profile.simulate(point.schedule, point.microbatches);
+  const SimulatedStages *stages = profile.simulate(point, links);
   if (!stages) // compiling says why
     return {};
   PlanBound bound;
@@ -200,7 +199,7 @@ PlanBound pp::boundByStages(const PlanPoint &point, const Profile &profile,
 }
 
 Profile pp::sketchStages(const PlanPoint &point, const Profile &profile,
-                         int64_t bytesBetween, const Links &links) {
+                         int64_t bytesBetween) {
   auto shape = ppopt::schedule::getShape(point.schedule,
                                          point.schedule == "interleaved"
                                              ? std::optional(int(point.chunks))
@@ -214,7 +213,6 @@ Profile pp::sketchStages(const PlanPoint &point, const Profile &profile,
   made.graph = ppopt::schedule::makeChain(
       placeOf, share(whole.forwardTime), share(whole.inputTime),
       share(whole.weightTime), bytesBetween);
-  made.links = getEdgeLinks(links, made.graph);
   PlaceProfile of = profile.places.front();
   for (int64_t *bytes : {&of.parameters, &of.gradients, &of.optimizer})
     *bytes /= point.pp;
@@ -226,8 +224,7 @@ Profile pp::sketchStages(const PlanPoint &point, const Profile &profile,
 
 PlanBound pp::estimateByStages(const PlanPoint &point, const Profile &sketch,
                                const Links &links) {
-  const SimulatedStages *stages =
-      sketch.simulate(point.schedule, point.microbatches);
+  const SimulatedStages *stages = sketch.simulate(point, links);
   if (!stages)
     return {std::numeric_limits<double>::infinity(), 0, 0};
   const PlaceProfile &place = sketch.places.front();

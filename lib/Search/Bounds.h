@@ -43,7 +43,7 @@ PlanBound boundByStages(const PlanPoint &point, const Profile &profile,
 /// parts of that of its microbatch on one place, each sending so many bytes per
 /// microbatch to the next.
 Profile sketchStages(const PlanPoint &point, const Profile &profile,
-                     int64_t bytesBetween, const Links &links);
+                     int64_t bytesBetween);
 
 /// Estimates a plan by a sketch of its stages, as if none of what ranks
 /// exchange that split the batch were hidden.

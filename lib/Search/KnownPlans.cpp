@@ -59,6 +59,8 @@ ProfileKey KnownPlans::getKey(const PlanPoint &point, Known known) const {
     // Both have the same stages.
     of.schedule = point.schedule == "dualpipe-v" ? "zb-v" : point.schedule;
     of.chunks = point.chunks;
+    if (space.base.cluster && point.pp > 1)
+      key.between = getLinkBetweenPlaces(point);
   } else if (splitsBackward(point)) {
     of.schedule = "zb-h1";
   }
@@ -139,6 +141,17 @@ const Links &KnownPlans::getLinks(const PlanPoint &point) const {
   return found->second;
 }
 
+const ::ppopt::schema::LinkRates &
+KnownPlans::getLinkBetweenPlaces(const PlanPoint &point) const {
+  std::pair key = {point.pp, point.getMesh().stride("pp")};
+  auto found = betweenPlaces.find(key);
+  if (found == betweenPlaces.end())
+    found =
+        betweenPlaces.emplace(key, getLinks(point).getLevelOfPlaces().transfer)
+            .first;
+  return found->second;
+}
+
 PlanBound KnownPlans::bound(const PlanPoint &point, Known known,
                             const Profile &profile) const {
   return known == Known::Stages
@@ -180,7 +193,7 @@ std::optional<PlanBound> KnownPlans::estimate(const PlanPoint &point) {
       for (const ppopt::schedule::Edge &edge :
            getProfile(getBoundaryKey(point)).graph.edges)
         bytes += edge.isGradient ? 0 : edge.bytes;
-    sketch->second = sketchStages(point, profile, bytes, getLinks(point));
+    sketch->second = sketchStages(point, profile, bytes);
   }
   PlanBound estimated =
       estimateByStages(point, sketch->second, getLinks(point));
@@ -194,8 +207,8 @@ KnownPlans::estimateOnOnePlace(const PlanPoint &point) {
   const Profile &profile = getProfile(point, Known::Rows);
   if (!profile.refused.empty())
     return std::nullopt;
-  const Links &links = getLinks(point);
-  return estimateByStages(point, sketchStages(point, profile, 0, links), links);
+  return estimateByStages(point, sketchStages(point, profile, 0),
+                          getLinks(point));
 }
 
 std::vector<std::optional<PlanBound>>
@@ -235,7 +248,7 @@ static PlanFigures summarize(const PlanReport &report) {
         of.waiting += timed.waited;
       }
     }
-    memory = std::max(memory, place.arenaBytes);
+    memory = std::max(memory, place.getBytes());
     sent = std::max(sent, place.bytesSent);
     if (of.computing > most.computing || most.step == 0)
       most = of;

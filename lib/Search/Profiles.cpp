@@ -90,16 +90,18 @@ static StepTimes sumTimes(const ppopt::schedule::StageGraph &graph,
 
 StepTimes Profile::getTimes() const { return sumTimes(graph, places); }
 
-const SimulatedStages *Profile::simulate(const std::string &schedule,
-                                         int64_t microbatches) const {
+const SimulatedStages *Profile::simulate(const PlanPoint &point,
+                                         const Links &links) const {
   using namespace ppopt::schedule;
-  auto [found, isNew] = simulated.try_emplace({schedule, microbatches});
+  auto [found, isNew] = simulated.try_emplace(
+      {point.schedule, point.microbatches, point.getMesh().stride("pp")});
   std::optional<SimulatedStages> &stages = found->second;
   if (!isNew)
     return stages ? &*stages : nullptr;
-  if (auto table = generate(schedule, graph, int(microbatches))) {
+  if (auto table = generate(point.schedule, graph, int(point.microbatches))) {
     Table separated = separateBackwards(*table);
-    Timeline timeline = ppopt::schedule::simulate(separated, graph, links);
+    Timeline timeline =
+        ppopt::schedule::simulate(separated, graph, getEdgeLinks(links, graph));
     stages.emplace().end = timeline.end;
     for (auto [place, row] : llvm::enumerate(timeline.rows)) {
       stages->ends.push_back(row.empty() ? 0 : row.back().end);
@@ -139,6 +141,28 @@ static double findLongestOp(ModuleOp module, const Device &device) {
   return longest;
 }
 
+namespace {
+/// Gives all links of a module's cluster the rates of those between places
+/// while it exists: the cut into stages heeds what transfers take.
+class FarPlaces {
+public:
+  FarPlaces(ModuleOp module, const schema::LinkRates &between)
+      : module(module), cluster(getCluster(module)) {
+    if (!cluster || between.rate == 0)
+      return;
+    Cluster far = *cluster;
+    for (schema::Level &level : far.levels)
+      level.transfer = between;
+    setCluster(module, far);
+  }
+  ~FarPlaces() { setCluster(module, cluster); }
+
+private:
+  ModuleOp module;
+  const std::optional<Cluster> cluster;
+};
+} // namespace
+
 static Profile compileProfile(Compilation &compilation, const PlanSpace &space,
                               const ProfileKey &key) {
   PlanOptions plan = space.getPlan(key.point);
@@ -147,6 +171,7 @@ static Profile compileProfile(Compilation &compilation, const PlanSpace &space,
   if (key.isWhole)
     plan.blockBytes = PlanOptions::kNever;
   Profile profile;
+  FarPlaces far(compilation.getModule(), key.between);
   auto compiled =
       compilePlan(compilation, plan, profile.refused, [&](ModuleOp placed) {
         // Nothing is cut yet.
@@ -160,7 +185,6 @@ static Profile compileProfile(Compilation &compilation, const PlanSpace &space,
   profile.rows = report.batch;
   profile.places = describePlaces(report);
   profile.graph = report.graph;
-  profile.links = getEdgeLinks(Links(*compiled->module), report.graph);
   // Ranks that split the batch may put places so far from each other that a
   // value is sent in parts which these ranks send whole.
   if (plan.cutTransfers == TransferCuts::Auto)

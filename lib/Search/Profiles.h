@@ -5,7 +5,7 @@
 
 #include "Workers.h"
 
-#include "ppopt/Schedule/EdgeLinks.h"
+#include "ppopt/Analysis/Links.h"
 #include "ppopt/Search/PlanSpace.h"
 
 #include <map>
@@ -24,13 +24,15 @@ struct ProfileKey {
   bool isWhole = false;
   /// Of three layers, however many places there are.
   bool isSketch = false;
+  /// Between places, on which their stages depend; zero without a cluster.
+  ::ppopt::schema::LinkRates between = {0, 0};
 
   friend bool operator<(const ProfileKey &a, const ProfileKey &b) {
     auto tie = [](const ProfileKey &key) {
       const PlanPoint &point = key.point;
       return std::tie(point.pp, point.tp, point.shard, point.recompute,
                       point.schedule, point.chunks, key.rows, key.isWhole,
-                      key.isSketch);
+                      key.isSketch, key.between.latency, key.between.rate);
     };
     return tie(a) < tie(b);
   }
@@ -66,16 +68,16 @@ struct SimulatedStages {
 struct Profile {
   /// On the device itself.
   StepTimes getTimes() const;
-  /// Simulates the stages under a schedule, once; null if there is no table.
-  const SimulatedStages *simulate(const std::string &schedule,
-                                  int64_t microbatches) const;
+  /// Simulates the stages under a point's schedule on its links, once for all
+  /// points that differ in neither; null if there is no table.
+  const SimulatedStages *simulate(const PlanPoint &point,
+                                  const Links &links) const;
 
   std::string refused; ///< why it can't be compiled, or empty
   int64_t rows = 0;    ///< of a microbatch
   int64_t depth = 0;   ///< the number of equal layers, if it follows from two
   std::vector<PlaceProfile> places;
   ::ppopt::schedule::StageGraph graph;
-  ::ppopt::schedule::EdgeLinks links; ///< of the graph
 
   /// On a device on which no work of a kind is slower because there is less of
   /// it: what parts of the work take at least is their share of these.
@@ -85,7 +87,8 @@ struct Profile {
   double longestOp = 0;
 
 private:
-  mutable std::map<std::pair<std::string, int64_t>,
+  /// By schedule, microbatches and how far apart neighbours on `pp` are.
+  mutable std::map<std::tuple<std::string, int64_t, int64_t>,
                    std::optional<SimulatedStages>>
       simulated;
 };

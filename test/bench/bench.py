@@ -36,6 +36,8 @@ def parse():
     parser.add_argument("--rounds", type=int, default=2, help="runs of each side, in turn (default 2)")
     parser.add_argument("--json", metavar="FILE", help="keep the table there; lines that it has and that are not measured stay")
     parser.add_argument("--device", metavar="FILE", help="of prediction: what `ppopt machine --threads 1 -o FILE` wrote before")
+    parser.add_argument("--models", choices=prediction.MODELS, nargs="+", default=["small"], help="of prediction (default small)")
+    parser.add_argument("--precisions", choices=prediction.PRECISIONS, nargs="+", default=["f32"], help="of prediction (default f32)")
     parser.add_argument("--markdown", action="store_true", help="print the table in --json's FILE, and measure nothing")
     parser.add_argument("--isa", choices=list(ISAS), help="limit all sides to these instructions")
     parser.add_argument("--realtime", action="store_true",

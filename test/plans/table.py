@@ -192,10 +192,17 @@ def write_used(options, directory, name, *flags):
     return path
 
 
+def without(flags, *names):
+    """Flags without some of them, and the words after these."""
+    return [word for at, word in enumerate(flags) if word not in names and (at == 0 or flags[at - 1] not in names)]
+
+
 def print_megatron(options, directory):
     """Megatron-LM's plans beside the choice for as many GPUs, and its shardings beside what --shard auto finds."""
     write_head("model", "GPUs", "Megatron-LM's plan", "predicted", "with `--shard auto`", "choice", "ratio", "the choice's plan")
-    for row in published.ROWS[:options.rows]:
+    for row in published.ROWS[:4]:
+        if options.only not in row.name:
+            continue
         model = published.write_model(options.ppopt, row, directory)
         theirs = published.flags_of(row)
         step, why = predict(options, model, theirs)
@@ -203,10 +210,11 @@ def print_megatron(options, directory):
             raise SystemExit(why)
         proposed = None
         if row.parts > 1:
-            proposed, _ = predict(options, model, [*theirs, "--shard", "auto"])
-        given = [*published.MACHINE, *map(str, row.flags)]
-        at = given.index("--recompute")
-        ours, flags = choose(options, model, row.ranks, given[:at] + given[at + 2:])
+            proposed, why = predict(options, model, [*without(theirs, "--shard"), "--shard", "auto"])
+            if proposed is None:
+                raise SystemExit(why)
+        given = [*published.MACHINE, *map(str, row.flags), *options.search]
+        ours, flags = choose(options, model, row.ranks, without(given, "--recompute", "--shard"))
         write_row(row.name, row.ranks, f"`{' '.join(theirs[:4])}`", spell(step), spell(proposed) if proposed else "", spell(ours), f"{ours / step:.3f}",
                   f"`{flags}`")
 
@@ -215,7 +223,7 @@ USED = [("Llama 3 8B, 256 x 4,096 tokens", ["llama", "--preset", "8b", "--seq", 
         # torchtitan's table 3 and 4 (benchmarks/llama3_h100_202412_torchtitan.md).
         ("Llama 3 8B, 256 x 8,192 tokens", ["llama", "--preset", "8b", "--seq", 8192, "--batch", 256], 128, ["--mesh", "fsdp=128", "--zero", "3"]),
         ("Llama 3 70B, 512 x 8,192 tokens", ["llama", "--preset", "70b", "--seq", 8192, "--batch", 512], 256,
-         ["--mesh", "fsdp=32,tp=8", "--zero", "3", "--recompute", "layer"])]
+         ["--mesh", "fsdp=32,tp=8", "--zero", "3", "--microbatches", "16", "--recompute", "layer"])]
 
 LARGEST = published.ROWS[-1]
 USED_LARGE = [(f"{LARGEST.name}, 2,048 x 8,192 tokens",
@@ -226,14 +234,16 @@ USED_LARGE = [(f"{LARGEST.name}, 2,048 x 8,192 tokens",
 def print_used(options, directory):
     write_head("model", "GPUs", "plan", "predicted", "choice", "ratio", "the choice's plan")
     for name, model, ranks, plan in [*USED, *(USED_LARGE if options.large else [])]:
+        if options.only not in name:
+            continue
         path = write_used(options, directory, "used", *model)
         theirs, why = predict(options, path, [*plan, *HOPPERS])
-        ours, flags = choose(options, path, ranks, HOPPERS)
+        ours, flags = choose(options, path, ranks, [*HOPPERS, *options.search])
         write_row(name, ranks, f"`{' '.join(plan)}`", spell(theirs) if theirs else why, spell(ours), f"{ours / theirs:.3f}" if theirs else "", f"`{flags}`")
 
 
 def print_published(options, directory):
-    for line in published.predict(options.ppopt, published.ROWS):
+    for line in published.predict(options.ppopt, [row for row in published.ROWS if options.only in row.name]):
         print(line, flush=True)
 
 
@@ -251,10 +261,12 @@ def main():
     parser.add_argument("--verbose", action="store_true", help="of measured: a line for each plan")
     parser.add_argument("--rounds", type=int, default=2, help="of measured: runs of each plan, in turn")
     parser.add_argument("--steps", type=int, default=6, help="of measured: steps of a run; the first is not timed")
-    parser.add_argument("--rows", type=int, default=4, help="of megatron: how many of the published GPTs")
+    parser.add_argument("--only", metavar="TEXT", default="", help="of megatron, used and published: rows whose name has this")
+    parser.add_argument("--most-compilations", metavar="N", help="of megatron and used: passed on to --plan auto")
     parser.add_argument("--large", action="store_true", help="of used: also Llama 3 405B, for five minutes")
     options = parser.parse_args()
     options.ppopt = os.path.join(options.build, "bin", "ppopt")
+    options.search = ["--most-compilations", options.most_compilations] if options.most_compilations else []
     options.realtime, options.isa, options.data = False, None, str(HERE.parent / "bench" / "README.md")
     print(machine.describe(options), flush=True)
     for part in options.parts:

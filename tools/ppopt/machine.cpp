@@ -170,7 +170,8 @@ const Command ppopt::machineCommand = {
     "machine", "measures this machine, for estimates of time", "",
     R"(Measures how fast this machine computes and sends, and writes it as a
 description by which 'compile' and 'plan' estimate times (docs/devices.md). It
-compiles and runs small programs for some seconds; nothing else should run.
+compiles and runs small programs for half a minute; nothing else should run, and
+a warning says if something did.
 
   ppopt machine
   ppopt machine --threads 1 -o one-thread.json

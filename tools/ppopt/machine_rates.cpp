@@ -2,146 +2,20 @@
 
 #include "machine_rates.h"
 
-#include "probe.h"
-
-#include "ppopt/machine_rate.h"
+#include "compute_rates.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Threading.h"
 
-#include <atomic>
 #include <map>
-#include <thread>
+#include <set>
 
 using namespace llvm;
 using namespace ppopt;
 using mlir::pp::Device;
 using mlir::pp::PlanOptions;
 using schema::LinkRates;
-
-//===----------------------------------------------------------------------===//
-// Kernels
-//===----------------------------------------------------------------------===//
-
-/// Returns a GPT of one layer. Its tokens are bytes.
-static GptModel makeGpt(int64_t width, int64_t heads, int64_t length,
-                        int64_t batch, const char *type,
-                        int64_t vocabulary = 256) {
-  GptModel model;
-  model.layers = 1;
-  model.width = width;
-  model.heads = heads;
-  model.vocabulary = vocabulary;
-  model.length = length;
-  model.batch = batch;
-  model.mlpWidth = 4 * width;
-  model.type = type;
-  return model;
-}
-
-/// Activations that fit in the second-level cache, and some that do not; heads
-/// of two sizes, so that attention's scores and its matmuls can be told apart;
-/// parameters that are in no cache.
-static const GptModel kSmall = makeGpt(128, 4, 128, 4, "f32"),
-                      kLarge = makeGpt(512, 4, 256, 4, "f32"),
-                      kDouble = makeGpt(256, 4, 128, 4, "f64"),
-                      kFar =
-                          makeGpt(512, 8, 64, 1, "f32", /*vocabulary=*/16384);
-
-static PlanOptions makePlan(int64_t threads, const char *axis = "dp",
-                            int64_t ranks = 1) {
-  PlanOptions plan;
-  plan.mesh = {{axis, ranks}};
-  plan.target.threads = threads;
-  return plan;
-}
-
-/// Returns the launches of a GPT on one rank.
-static FailureOr<std::vector<TimedLaunch>>
-profileGpt(const GptModel &model, const PlanOptions &plan,
-           const TemporaryFolder &folder,
-           const mlir::pp::CompilationSetup &setup) {
-  Probe probe(folder, "kernels");
-  if (failed(probe.compile(model, plan, setup)))
-    return failure();
-  return probe.profile(Ranks::AsThreads);
-}
-
-//===----------------------------------------------------------------------===//
-// Matmuls
-//===----------------------------------------------------------------------===//
-
-/// Returns the result of `measure` while ranks - 1 other threads do the same
-/// again and again.
-static double measureAmong(int64_t ranks, function_ref<double()> measure) {
-  std::atomic<bool> isDone{false};
-  std::vector<std::thread> others;
-  for (int64_t i = 1; i < ranks; ++i)
-    others.emplace_back([&] {
-      while (!isDone)
-        measure();
-    });
-  double measured = measure();
-  isDone = true;
-  for (std::thread &other : others)
-    other.join();
-  return measured;
-}
-
-/// Returns the FLOPs per nanosecond of the time without what the model adds for
-/// a launch and its bytes.
-static double measureMatmul(MatmulType type, const MatmulSize &size,
-                            bool transposed, int64_t padding, int64_t threads,
-                            int64_t ranks, const Device &device) {
-  double bytes = type == MatmulType::f64 ? 8 : type == MatmulType::bf16 ? 2 : 4;
-  double resultBytes = type == MatmulType::f64 ? 8 : 4;
-  double time =
-      1e9 * measureAmong(ranks, [&] {
-        return matmulSeconds(type, size, transposed, padding, threads);
-      });
-  auto [m, n, k] = size;
-  mlir::pp::Work rest;
-  rest.setBytes(bytes * double(m * k + k * n) +
-                (transposed ? 2 : 1) * resultBytes * double(m * n));
-  double alone = std::max(time - rest.getTime(device), time / 2);
-  return 2 * double(m * n * k) / alone;
-}
-
-static void measureMatmuls(int64_t threads, int64_t ranks, Device &device) {
-  using Sizes = std::vector<int64_t>;
-  // The rows of no grid point are a multiple of a page apart, those of
-  // `aliased` without padding are.
-  constexpr int64_t padding = 16;
-  constexpr MatmulSize aliased{2048, 512, 1024};
-  device.matmuls.clear();
-  for (MatmulType type : {MatmulType::f32, MatmulType::f64, MatmulType::bf16}) {
-    // f64 is for checks of numbers: a coarser grid will do.
-    bool isCoarse = type == MatmulType::f64;
-    Sizes m = isCoarse ? Sizes{32, 1024} : Sizes{32, 256, 1024},
-          n = isCoarse ? Sizes{64, 2048} : Sizes{64, 512, 2048},
-          k = isCoarse ? Sizes{64, 1024} : Sizes{64, 256, 1024};
-    schema::MatmulRates grid{type, m, n, k, {}, {}, 1};
-    auto measure = [&](const MatmulSize &size, bool transposed,
-                       int64_t padding) {
-      return measureMatmul(type, size, transposed, padding, threads, ranks,
-                           device);
-    };
-    for (int64_t rows : m)
-      for (int64_t columns : n)
-        for (int64_t terms : k) {
-          MatmulSize size{rows, columns, terms};
-          grid.rates.push_back(measure(size, /*transposed=*/false, 0));
-          grid.transposed.push_back(measure(size, true, padding));
-        }
-    grid.aliased = std::max(1.0, measure(aliased, true, padding) /
-                                     measure(aliased, true, 0));
-    device.matmuls.push_back(std::move(grid));
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Ranks
-//===----------------------------------------------------------------------===//
 
 /// Returns the link with these times of two amounts of bytes.
 static LinkRates makeLink(double fewBytes, double few, double manyBytes,
@@ -235,15 +109,15 @@ LogicalResult Pairs::compile(int64_t threads,
     model.batch = batch;
     return model;
   };
-  PlanOptions onPlaces = makePlan(threads, "pp", 2);
+  PlanOptions onPlaces = makeProbePlan(threads, "pp", 2);
   onPlaces.microbatches = 4;
-  if (failed(
-          few.compile(withLayers(kSmall, 2, kSmall.batch), onPlaces, setup)) ||
-      failed(many.compile(withLayers(kLarge, 2, kLarge.batch / 2),
-                          makePlan(threads, "pp", 2), setup)))
+  if (failed(few.compile(withLayers(kSmallGpt, 2, kSmallGpt.batch), onPlaces,
+                         setup)) ||
+      failed(many.compile(withLayers(kLargeGpt, 2, kLargeGpt.batch / 2),
+                          makeProbePlan(threads, "pp", 2), setup)))
     return failure();
-  return sums.compile(withLayers(kLarge, 1, ranks * kLarge.batch),
-                      makePlan(threads, "dp", ranks), setup);
+  return sums.compile(withLayers(kLargeGpt, 1, ranks * kLargeGpt.batch),
+                      makeProbePlan(threads, "dp", ranks), setup);
 }
 
 static FailureOr<schema::RankRates> measureRanks(const Pairs &pairs,
@@ -294,52 +168,39 @@ static LogicalResult measureRanks(int64_t threads,
   return success();
 }
 
-/// Measures how fast each of so many ranks computes while all of them do.
-static FailureOr<schema::ComputeRates>
-measureRates(int64_t threads, int64_t ranks, const TemporaryFolder &folder,
-             const mlir::pp::CompilationSetup &setup) {
-  using mlir::pp::Precision;
-  const std::pair<GptModel, Precision> gpts[] = {{kLarge, Precision::model},
-                                                 {kLarge, Precision::bf16},
-                                                 {kSmall, Precision::model},
-                                                 {kDouble, Precision::model},
-                                                 {kFar, Precision::model}};
-  std::vector<TimedLaunch> kernels;
-  for (auto [model, precision] : gpts) {
-    PlanOptions plan = makePlan(threads, "dp", ranks);
-    plan.precision = precision;
-    model.batch *= ranks;
-    FailureOr<std::vector<TimedLaunch>> launches =
-        profileGpt(model, plan, folder, setup);
-    if (failed(launches))
-      return failure();
-    copy_if(*launches, std::back_inserter(kernels),
-            [](const TimedLaunch &launch) { return !launch.isMatmul(); });
-  }
-  Device device;
-  fitRates(kernels, device);
-  measureMatmuls(threads, ranks, device);
-  return schema::ComputeRates(device);
-}
+/// How often everything is measured, in turn.
+constexpr int kRounds = 3;
+/// By how much rounds may differ on a machine that does nothing else.
+constexpr double kQuiet = 1.1;
 
 FailureOr<Device>
 ppopt::measureMachine(int64_t threads, const TemporaryFolder &folder,
                       const mlir::pp::CompilationSetup &setup) {
-  FailureOr<schema::ComputeRates> alone =
-      measureRates(threads, /*ranks=*/1, folder, setup);
-  if (failed(alone))
-    return failure();
-  Device device;
-  static_cast<schema::ComputeRates &>(device) = *alone;
-  device.threads = threads;
   int64_t room = hardware_concurrency().compute_thread_count() / threads;
-  if (room > 1) {
-    FailureOr<schema::ComputeRates> busy =
-        measureRates(threads, room, folder, setup);
-    if (failed(busy))
+  std::vector<RateMeasurement> measured;
+  for (int64_t ranks : std::set<int64_t>{1, room})
+    measured.emplace_back(threads, ranks);
+  for (RateMeasurement &each : measured)
+    if (failed(each.compile(folder, setup)))
       return failure();
-    device.busy = *busy;
-  }
+  for (int round = 0; round < kRounds; ++round)
+    for (RateMeasurement &each : measured)
+      if (failed(each.measureRound()))
+        return failure();
+  Device device;
+  static_cast<schema::ComputeRates &>(device) = measured.front().getRates();
+  device.threads = threads;
+  if (room > 1)
+    device.busy = measured.back().getRates();
+  double spread = 1;
+  for (const RateMeasurement &each : measured)
+    spread = std::max(spread, each.getSpread());
+  if (spread > kQuiet)
+    errs() << formatv(
+        "ppopt machine: warning: of {0} rounds, the slowest took {1:f0} % "
+        "longer than the fastest: something else runs on this machine, and "
+        "predictions will be too slow; measure again when nothing does\n",
+        kRounds, 100 * (spread - 1));
   if (failed(measureRanks(threads, folder, setup, device)))
     return failure();
   return device;

@@ -288,8 +288,12 @@ static void printMemory(const PlanReport &report, raw_ostream &out) {
         return place.memory.lookup(name) + place.elsewhereBytes.lookup(name);
       });
   }
-  table.addCount("all", [](const PlaceReport &p) { return p.arenaBytes; });
-  // Memory besides the arena: buffers for prefetching and for checkpoints.
+  auto getNccl = [](const PlaceReport &place) { return place.ncclBytes; };
+  if (any_of(report.places, getNccl))
+    table.addCount("buffers of NCCL", getNccl);
+  table.addCount("all", [](const PlaceReport &p) { return p.getBytes(); });
+  // Memory that --device-memory does not limit: buffers for prefetching and for
+  // checkpoints.
   table.addCount("inputs read ahead", [](const PlaceReport &place) {
     return place.memory.lookup("inputs");
   });
@@ -560,7 +564,7 @@ schedule::Page ppopt::makePage(const PlanOptions &plan,
   for (const PlaceReport &place : report.places) {
     schedule::PlaceMemory &of = page.memory.emplace_back();
     // Makes the peak of the chart equal to what a rank allocates.
-    int64_t others = place.arenaBytes, most = 0;
+    int64_t others = place.getBytes(), most = 0;
     for (auto &[kind, bytes] : place.memory)
       if (kind == "parameters" || kind == "gradients" || kind == "optimizer") {
         of.resident.push_back({kind.str(), bytes});
@@ -577,7 +581,7 @@ schedule::Page ppopt::makePage(const PlanOptions &plan,
     sent.push_back(receivers.empty() ? "-" : receivers);
     sums.push_back(spellByteAmount(place.bytesSent - sumSent(place)));
     inFlight.push_back(std::to_string(place.inFlight));
-    memory.push_back(spellByteAmount(place.arenaBytes));
+    memory.push_back(spellByteAmount(place.getBytes()));
   }
   for (const StageReport &stage : report.stages)
     page.stages.push_back(stage.note);

@@ -23,6 +23,35 @@ using mlir::pp::Phase;
 /// The first step is left out of both.
 static constexpr int kSteps = 5;
 
+static GptModel makeGpt(int64_t width, int64_t heads, int64_t length,
+                        int64_t batch, const char *type,
+                        int64_t vocabulary = 256) {
+  GptModel model;
+  model.layers = 1;
+  model.width = width;
+  model.heads = heads;
+  model.vocabulary = vocabulary;
+  model.length = length;
+  model.batch = batch;
+  model.mlpWidth = 4 * width;
+  model.type = type;
+  return model;
+}
+
+const GptModel ppopt::kSmallGpt = makeGpt(128, 4, 128, 4, "f32"),
+               ppopt::kLargeGpt = makeGpt(512, 4, 256, 4, "f32"),
+               ppopt::kDoubleGpt = makeGpt(256, 4, 128, 4, "f64"),
+               ppopt::kFarGpt =
+                   makeGpt(512, 8, 64, 1, "f32", /*vocabulary=*/16384);
+
+mlir::pp::PlanOptions ppopt::makeProbePlan(int64_t threads, const char *axis,
+                                           int64_t ranks) {
+  mlir::pp::PlanOptions plan;
+  plan.mesh = {{axis, ranks}};
+  plan.target.threads = threads;
+  return plan;
+}
+
 bool ppopt::hasMpirun() { return bool(sys::findProgramByName("mpirun")); }
 
 LogicalResult Probe::compile(const GptModel &model, mlir::pp::PlanOptions plan,

@@ -47,6 +47,16 @@ private:
   llvm::StringMap<mlir::pp::Work> work; ///< of kernels and matmuls, by name
 };
 
+/// GPTs of one layer, whose tokens are bytes. Activations that fit in the
+/// second-level cache, and some that do not; heads of two sizes, so that
+/// attention's scores and its matmuls can be told apart; parameters that are in
+/// no cache.
+extern const GptModel kSmallGpt, kLargeGpt, kDoubleGpt, kFarGpt;
+
+/// Returns a plan of so many ranks on one axis.
+mlir::pp::PlanOptions makeProbePlan(int64_t threads, const char *axis,
+                                    int64_t ranks);
+
 /// Returns whether mpirun is there.
 bool hasMpirun();
 

@@ -63,6 +63,9 @@ struct PlaceReport {
   // With addMemory: bytes of the arena by kind (docs/program.md), in its order.
   llvm::MapVector<StringRef, int64_t> memory;
   int64_t arenaBytes = 0, temporaryBytes = 0;
+  int64_t ncclBytes = 0; ///< that NCCL allocates beside the arena
+  /// Returns the bytes that --device-memory limits.
+  int64_t getBytes() const { return arenaBytes + ncclBytes; }
   /// By kind of memory, the bytes that a rank does not have because other ranks
   /// of a group do.
   llvm::MapVector<StringRef, int64_t> elsewhereBytes;

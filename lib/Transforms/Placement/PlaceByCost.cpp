@@ -13,8 +13,10 @@
 #include "ppopt/Schedule/Table.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Placement/CutByCost.h"
+#include "ppopt/Transforms/Sharding/ResizeRows.h"
 #include "ppopt/byte_amount.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -51,14 +53,53 @@ static std::vector<int> countInFlight(PlanOp plan,
 
 namespace {
 
+/// The ops of an entry with the rows of one microbatch on one rank, as tasks
+/// have them: what an op takes is not in proportion to its rows.
+class MicrobatchOps {
+public:
+  MicrobatchOps(func::FuncOp entry, PlanOp plan);
+
+  Operation *find(Operation *op) const {
+    return resized ? copies.lookup(op) : op;
+  }
+  /// Returns which part of an op's work a microbatch is.
+  double getShare() const { return share; }
+
+private:
+  /// Null if the batch is one microbatch on one rank, or if an op counts rows
+  /// of the batch: then a microbatch takes its share of what all rows take.
+  OwningOpRef<ModuleOp> resized;
+  IRMapping copies;
+  double share = 1;
+};
+
+MicrobatchOps::MicrobatchOps(func::FuncOp entry, PlanOp plan) {
+  int64_t tiles = plan.getBatchTiles();
+  if (tiles == 1)
+    return;
+  ScopedDiagnosticHandler silent(entry.getContext(),
+                                 [](Diagnostic &) { return success(); });
+  OwningOpRef<ModuleOp> made = ModuleOp::create(entry.getLoc());
+  auto copy = cast<func::FuncOp>(entry->clone(copies));
+  made->push_back(copy);
+  RankedTensorType input = findBatchInput(copy);
+  int64_t rows = input ? input.getDimSize(0) : 0;
+  if (rows > 0 && rows % tiles == 0 &&
+      succeeded(resizeRows(copy, rows, rows / tiles)))
+    resized = std::move(made);
+  else
+    share = 1 / static_cast<double>(tiles);
+}
+
 /// Describes the ops of an entry as a problem of numbers.
 class CutProblemBuilder {
 public:
   /// A rank has one of `shards` equal parts of what `sharded` says.
   CutProblemBuilder(func::FuncOp entry, const OpOrder &order, PlanOp plan,
-                    int64_t shards, std::optional<ShardedState> sharded)
-      : order(order), plan(plan), times(getDevice(plan)),
-        links(plan->getParentOfType<ModuleOp>()),
+                    const MicrobatchOps &microbatch, int64_t shards,
+                    std::optional<ShardedState> sharded)
+      : order(order), plan(plan), microbatch(microbatch),
+        times(getDevice(plan)), links(plan->getParentOfType<ModuleOp>()),
         numStates(getOptimizerStates(plan).size()), shards(shards),
         sharded(sharded) {
     findTrained(entry);
@@ -72,12 +113,10 @@ private:
   int getParam(ParamOp param);
   bool isActive(Value value) const { return active.contains(value); }
   bool recomputesLayers() { return plan.getRecompute() == Recompute::layer; }
-  double share(double wholeBatch) {
-    return wholeBatch / static_cast<double>(plan.getBatchTiles());
-  }
 
   const OpOrder &order;
   PlanOp plan;
+  const MicrobatchOps &microbatch;
   OpTimes times;
   Links links;
   int64_t numStates, shards;
@@ -155,7 +194,9 @@ CutProblem::Item CutProblemBuilder::makeItem(Operation *op) {
       active.insert(result);
   // Where layers are computed again, they run once more for the backward.
   double runs = isOnPath && recomputesLayers() ? 2 : 1;
-  item.time = share(runs * times.get(op) + times.getBackward(op, needed));
+  Operation *computed = microbatch.find(op);
+  item.time = microbatch.getShare() * (runs * times.get(computed) +
+                                       times.getBackward(computed, needed));
   return item;
 }
 
@@ -170,8 +211,10 @@ CutProblem CutProblemBuilder::build(ArrayRef<int64_t> placeOf) {
   const schema::LinkRates &betweenPlaces = links.getLevelOfPlaces().transfer;
   for (auto [i, op] : llvm::enumerate(order.ops)) {
     CutProblem::Item item = makeItem(op);
-    for (Value result : op->getResults()) {
-      double bytes = share(getBytes(result));
+    for (auto [result, made] :
+         llvm::zip(op->getResults(), microbatch.find(op)->getResults())) {
+      double bytes =
+          microbatch.getShare() * static_cast<double>(getBytes(made));
       bool isKept = recomputesLayers() ? isa<CheckpointOp>(op) : !isCheap(op);
       if (isActive(result) && isKept)
         item.savedBytes += bytes;
@@ -198,9 +241,11 @@ FailureOr<Placement> pp::placeByCost(func::FuncOp entry, PlanOp plan,
   Placement placement;
   placement.placeOf = getPieces(plan);
   int64_t shards = getPlaceChunks(plan);
+  MicrobatchOps microbatch(entry, plan);
   auto cutWith = [&](std::optional<ShardedState> sharded) {
-    return pp::cutByCost(CutProblemBuilder(entry, order, plan, shards, sharded)
-                             .build(placement.placeOf));
+    return pp::cutByCost(
+        CutProblemBuilder(entry, order, plan, microbatch, shards, sharded)
+            .build(placement.placeOf));
   };
   Cut cut = cutWith(getShardedState(plan));
   if (!cut.error.empty()) {

@@ -11,6 +11,7 @@
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
 #include "ppopt/Transforms/Sharding/Reshards.h"
+#include "ppopt/Transforms/Sharding/ResizeRows.h"
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 
 namespace mlir::pp {
@@ -77,6 +78,24 @@ static LogicalResult moveOffsets(func::FuncOp entry, const ShardingTable &table,
   return failure(result.wasInterrupted());
 }
 
+LogicalResult pp::resizeRows(func::FuncOp entry, int64_t old, int64_t rows) {
+  ShardingPropagation propagation(
+      entry, ShardingAxes(getRowAxis(entry.getContext(), old)));
+  propagation.isResize = true;
+  if (failed(propagation.run()))
+    return failure();
+  ShardingTable table = propagation.getTable();
+  insertReshards(entry, table);
+  lowerReshards(entry, table, /*evaluatesRows=*/false);
+  if (failed(checkSizes(entry, table, old, rows)) ||
+      failed(moveOffsets(entry, table, old, rows)))
+    return failure();
+  setLocalTypes(entry, table, [&](int64_t size, ArrayRef<Cut> cuts) {
+    return cuts.empty() ? size : size / old * rows;
+  });
+  return success();
+}
+
 namespace {
 
 struct ResizeBatch : pp::impl::ResizeBatchBase<ResizeBatch> {
@@ -113,20 +132,8 @@ struct ResizeBatch : pp::impl::ResizeBatchBase<ResizeBatch> {
           "the export of this model named no batch: a number of "
           "its rows in it, as in loss.sum() / x.shape[0], stays ")
           << *old << "; export with a Dim for the batch";
-    ShardingPropagation propagation(
-        *entry, ShardingAxes(getRowAxis(&getContext(), *old)));
-    propagation.isResize = true;
-    if (failed(propagation.run()))
+    if (failed(resizeRows(*entry, *old, rowCount)))
       return signalPassFailure();
-    ShardingTable table = propagation.getTable();
-    insertReshards(*entry, table);
-    lowerReshards(*entry, table, /*evaluatesRows=*/false);
-    if (failed(checkSizes(*entry, table, *old, rowCount)) ||
-        failed(moveOffsets(*entry, table, *old, rowCount)))
-      return signalPassFailure();
-    setLocalTypes(*entry, table, [&](int64_t size, ArrayRef<Cut> cuts) {
-      return cuts.empty() ? size : size / *old * rowCount;
-    });
     for (BlockArgument argument : entry->getArguments())
       entry->removeArgAttr(argument.getArgNumber(), kShardingAttr);
     eraseShardings(entry->getBody());

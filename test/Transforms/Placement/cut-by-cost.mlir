@@ -160,3 +160,55 @@ func.func @memory(%x: !x {pp.input = "x"}) -> tensor<f32> {
   %l = pp.reduce sum %2 [0, 1] : !x
   return %l : tensor<f32>
 }
+
+// -----
+
+!x = tensor<512x64x64xf32>
+!w = tensor<64x64xf32>
+!wide = tensor<64x4096xf32>
+
+// The wide layer is as much work as each of the others: with 512 rows two are on each place.
+// CHECK-LABEL: func.func @rows
+// CHECK: pp.param "w1" {{.*}}place = 0
+// CHECK: pp.param "w2" {{.*}}place = 1
+// CHECK: pp.param "wide" {{.*}}place = 1
+pp.plan {batch = 512 : i64, mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], microbatches = 1 : i64, optimizer = "sgd", schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
+func.func @rows(%x: !x {pp.input = "x"}) -> tensor<f32> {
+  %w0 = pp.param "w0" {init = #pp.init<zeros>} : !w
+  %w1 = pp.param "w1" {init = #pp.init<zeros>} : !w
+  %w2 = pp.param "w2" {init = #pp.init<zeros>} : !w
+  %wide = pp.param "wide" {init = #pp.init<zeros>} : !wide
+  %0 = pp.matmul %x, %w0 : !x, !w
+  %1 = pp.matmul %0, %w1 : !x, !w
+  %2 = pp.matmul %1, %w2 : !x, !w
+  %3 = pp.reduce sum %2 [1] : !x
+  %4 = pp.matmul %3, %wide : tensor<512x64xf32>, !wide
+  %l = pp.reduce sum %4 [0, 1] : tensor<512x4096xf32>
+  return %l : tensor<f32>
+}
+
+// -----
+
+!x = tensor<512x64x64xf32>
+!w = tensor<64x64xf32>
+!wide = tensor<64x4096xf32>
+
+// A microbatch of one row reads as many weights as one of 512: then the wide layer takes longer
+// than all others together.
+// CHECK-LABEL: func.func @row
+// CHECK: pp.param "w2" {{.*}}place = 0
+// CHECK: pp.param "wide" {{.*}}place = 1
+pp.plan {batch = 512 : i64, mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], microbatches = 512 : i64, optimizer = "sgd", schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
+func.func @row(%x: !x {pp.input = "x"}) -> tensor<f32> {
+  %w0 = pp.param "w0" {init = #pp.init<zeros>} : !w
+  %w1 = pp.param "w1" {init = #pp.init<zeros>} : !w
+  %w2 = pp.param "w2" {init = #pp.init<zeros>} : !w
+  %wide = pp.param "wide" {init = #pp.init<zeros>} : !wide
+  %0 = pp.matmul %x, %w0 : !x, !w
+  %1 = pp.matmul %0, %w1 : !x, !w
+  %2 = pp.matmul %1, %w2 : !x, !w
+  %3 = pp.reduce sum %2 [1] : !x
+  %4 = pp.matmul %3, %wide : tensor<512x64xf32>, !wide
+  %l = pp.reduce sum %4 [0, 1] : tensor<512x4096xf32>
+  return %l : tensor<f32>
+}
