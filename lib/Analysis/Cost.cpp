@@ -353,11 +353,8 @@ int64_t pp::getMatmulFlops(KernelOp kernel) {
   return static_cast<int64_t>(flops);
 }
 
-Work pp::estimateKernelWork(KernelOp kernel) {
-  Work work;
+double pp::getKernelBytes(KernelOp kernel) {
   Block &body = kernel.getBody().front();
-  for (Operation &op : body)
-    work += estimateWork(&op);
   double bytes = 0;
   for (BlockArgument argument : body.getArguments()) {
     double read = 0;
@@ -379,8 +376,14 @@ Work pp::estimateKernelWork(KernelOp kernel) {
     auto sum = result.getDefiningOp<AccumulateOp>();
     bytes += sum ? getBytesAccumulated(sum) : getBytes(result);
   }
-  bytes += getBytesReadAgain(kernel);
-  work.setBytes(bytes);
+  return bytes + getBytesReadAgain(kernel);
+}
+
+Work pp::estimateKernelWork(KernelOp kernel) {
+  Work work;
+  for (Operation &op : kernel.getBody().front())
+    work += estimateWork(&op);
+  work.setBytes(getKernelBytes(kernel));
   return work;
 }
 

@@ -399,7 +399,7 @@ void ProgramWriter::addKernels() {
     Block &body = kernel.getBody().front();
     schema::Kernel described;
     described.name = kernel.getSymName().str();
-    described.bytes = static_cast<int64_t>(estimateKernelWork(kernel).bytes);
+    described.bytes = static_cast<int64_t>(getKernelBytes(kernel));
     described.flops = getMatmulFlops(kernel);
     described.ins = bytesOf(kernel, body.getArgumentTypes(), 0);
     described.outs = bytesOf(kernel, body.getTerminator()->getOperandTypes(),

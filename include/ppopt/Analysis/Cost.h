@@ -93,9 +93,12 @@ bool isDecision(Operation *op);
 /// read: both are in one kernel.
 Work estimateWork(Operation *op);
 
-/// Returns the work of a launch: its bytes are those read from its arguments
-/// and written to its results.
+/// Returns the work of a launch, with the bytes of getKernelBytes.
 Work estimateKernelWork(KernelOp kernel);
+
+/// Returns the bytes that a launch reads from its arguments and writes to its
+/// results.
+double getKernelBytes(KernelOp kernel);
 
 /// Returns the FLOPs of the matmuls inside a kernel.
 int64_t getMatmulFlops(KernelOp kernel);
