@@ -171,7 +171,7 @@ std::string KernelComparison::run(uint64_t seed, bool isPositive) {
   inputs.clear();
   for (auto [i, operand] : enumerate(kernel.arguments))
     inputs.push_back(drawInput(operand, kernel, isPositive, seed * 1000 + i));
-  Outcome outcome = emulateInAllOrders(makeLaunch(kernel, code, inputs), seed);
+  Outcome outcome = emulateDraw(makeLaunch(kernel, code, inputs), seed);
   if (!outcome.error.empty())
     return outcome.error;
   counters = outcome.counters;

@@ -23,7 +23,7 @@ struct CompareCommand {
   bool isOfEnds = false;
 };
 
-/// Runs each kernel on random arguments, on the emulated device in three orders
+/// Runs each kernel on random arguments, on the emulated device (emulateDraw)
 /// and as the target cpu computes it, and prints a line of JSON for each: the
 /// error of each result, and what the launch did. Errors are joined.
 llvm::Error compareKernels(const CompareCommand &command);

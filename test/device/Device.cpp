@@ -216,10 +216,10 @@ bool Device::progressWarp(unsigned warp) {
       continue;
     uint32_t mask =
         lanes == kWarp ? thread.mask : thread.mask & ((1u << lanes) - 1);
-    Lane together[kWarp] = {};
-    for (unsigned l = 0; l < lanes; ++l)
-      if (mask >> l & 1)
-        together[l] = *threads[first + l]->lane;
+    Lane none{};
+    Lane *together[kWarp];
+    for (unsigned l = 0; l < kWarp; ++l)
+      together[l] = mask >> l & 1 ? threads[first + l]->lane : &none;
     clock.thread = first + i;
     std::string wrong = thread.operation->compute(together, mask);
     if (!wrong.empty() && error.empty())
@@ -227,10 +227,8 @@ bool Device::progressWarp(unsigned warp) {
               std::to_string(clock.block) + ", warp " + std::to_string(warp) +
               ": " + wrong + ":\n  " + siteAt(thread.site).text;
     for (unsigned l = 0; l < lanes; ++l)
-      if (mask >> l & 1) {
-        *threads[first + l]->lane = together[l];
+      if (mask >> l & 1)
         threads[first + l]->state = State::Ready;
-      }
     ++counters.warpOperations;
     isProgress = true;
   }

@@ -52,7 +52,7 @@ struct Lane;
 /// the mask of those that take part; returns what is wrong, or an empty string.
 struct WarpOperation {
   const char *name;
-  std::string (*compute)(Lane *lanes, uint32_t mask);
+  std::string (*compute)(Lane *const *lanes, uint32_t mask);
 };
 
 /// What a lane brings to an operation of its warp, and what it takes away.

@@ -187,3 +187,8 @@ Outcome emulated::emulateInAllOrders(const EmulatedLaunch &launch,
   }
   return first;
 }
+
+Outcome emulated::emulateDraw(const EmulatedLaunch &launch, uint64_t seed) {
+  return seed == 1 ? emulateInAllOrders(launch, seed)
+                   : emulate(launch, Order::Random, seed);
+}

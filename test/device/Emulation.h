@@ -83,6 +83,10 @@ Outcome emulate(const EmulatedLaunch &launch, Order order, uint64_t seed);
 /// same bits.
 Outcome emulateInAllOrders(const EmulatedLaunch &launch, uint64_t seed);
 
+/// Runs the launch of a draw of arguments, the first of which has the seed 1:
+/// that in all orders, others in a random one.
+Outcome emulateDraw(const EmulatedLaunch &launch, uint64_t seed);
+
 } // namespace emulated
 
 #endif // PPOPT_TEST_DEVICE_EMULATION_H

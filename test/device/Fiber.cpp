@@ -23,6 +23,15 @@ using namespace emulated;
 /// their values: up to 80 KiB. The math library works there too.
 static constexpr size_t kStackBytes = 512 * 1024;
 
+/// The bytes by which a stack begins below the end of its memory. Were they the
+/// same for all, the frames of a warp's threads would share a few sets of the
+/// cache and drive each other out of it.
+static size_t nextOffset() {
+  static size_t count = 0;
+  constexpr size_t threads = 32, distance = 128;
+  return count++ % threads * distance;
+}
+
 #ifdef PPOPT_OWN_SWITCH
 /// Saves the registers of the caller on its stack and its stack pointer in
 /// `*save`; goes on where the stack pointer `load` was saved.
@@ -64,7 +73,7 @@ static Fiber *current;
 /// Bytes below the stack that fault.
 static size_t guardBytes() { return sysconf(_SC_PAGESIZE); }
 
-Fiber::Fiber() : context(new Context) {
+Fiber::Fiber() : offset(nextOffset()), context(new Context) {
   void *memory =
       mmap(nullptr, guardBytes() + kStackBytes, PROT_READ | PROT_WRITE,
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -86,7 +95,7 @@ bool Fiber::holds(uint64_t address) const {
 
 void Fiber::start(void (*entry)()) {
 #ifdef PPOPT_OWN_SWITCH
-  auto **top = reinterpret_cast<void **>(stack + kStackBytes);
+  auto **top = reinterpret_cast<void **>(stack + kStackBytes - offset);
   // A call leaves the stack pointer 8 bytes below a multiple of 16.
   *--top = nullptr;
   *--top = reinterpret_cast<void *>(entry);
@@ -96,7 +105,7 @@ void Fiber::start(void (*entry)()) {
 #else
   getcontext(&context->own);
   context->own.uc_stack.ss_sp = stack;
-  context->own.uc_stack.ss_size = kStackBytes;
+  context->own.uc_stack.ss_size = kStackBytes - offset;
   context->own.uc_link = nullptr;
   makecontext(&context->own, entry, 0);
 #endif

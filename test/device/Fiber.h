@@ -32,6 +32,7 @@ public:
 private:
   struct Context;
   char *stack;
+  size_t offset;
   Context *context;
 };
 

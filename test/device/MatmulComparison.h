@@ -10,8 +10,8 @@
 
 namespace emulated {
 
-/// Runs a matmul on random operands in three orders of its threads, and
-/// compares it with a plain loop in a wider type. Of a large matmul only some
+/// Runs a matmul on random operands (emulateDraw), and compares it with a plain
+/// loop in a wider type. Of a large matmul only some
 /// blocks are run.
 class MatmulComparison {
 public:

@@ -20,7 +20,8 @@ struct TaskCommand {
   std::string folder;
 };
 
-/// Runs the launches of the tasks, in order, each in all orders of its threads.
+/// Runs the launches of the tasks, in order, each in a random order of its
+/// threads.
 /// Reads the values that the tasks take, and writes those that they change;
 /// gradients and the loss begin as zeros where there is no file.
 llvm::Error runTasks(const TaskCommand &command);

@@ -58,16 +58,16 @@ std::pair<unsigned, bool> sourceOf(Shuffle kind, unsigned lane, uint32_t b,
   return {isInRange ? from : lane, isInRange};
 }
 
-template <Shuffle kind> std::string shuffle(Lane *lanes, uint32_t mask) {
+template <Shuffle kind> std::string shuffle(Lane *const *lanes, uint32_t mask) {
   std::string wrong;
   forEachLane(mask, [&](unsigned i) {
     auto [from, isInRange] =
-        sourceOf(kind, i, lanes[i].in[1].u32, lanes[i].in[2].u32);
+        sourceOf(kind, i, lanes[i]->in[1].u32, lanes[i]->in[2].u32);
     if (!isIn(mask, from) && wrong.empty())
       wrong = "lane " + std::to_string(i) + " reads from lane " +
               std::to_string(from) + ", which takes no part";
-    lanes[i].out[0] = lanes[from].in[0];
-    lanes[i].out[1].bits = isInRange;
+    lanes[i]->out[0] = lanes[from]->in[0];
+    lanes[i]->out[1].bits = isInRange;
   });
   return wrong;
 }
@@ -78,22 +78,22 @@ template <Shuffle kind> std::string shuffle(Lane *lanes, uint32_t mask) {
 
 enum class Vote { All, Any, Uniform, Ballot };
 
-template <Vote kind> std::string vote(Lane *lanes, uint32_t mask) {
+template <Vote kind> std::string vote(Lane *const *lanes, uint32_t mask) {
   uint32_t ballot = 0;
   forEachLane(mask, [&](unsigned i) {
-    ballot |= uint32_t(lanes[i].in[0].bits & 1) << i;
+    ballot |= uint32_t(lanes[i]->in[0].bits & 1) << i;
   });
   uint32_t result = kind == Vote::All       ? ballot == mask
                     : kind == Vote::Any     ? ballot != 0
                     : kind == Vote::Uniform ? ballot == mask || ballot == 0
                                             : ballot;
-  forEachLane(mask, [&](unsigned i) { lanes[i].out[0].bits = result; });
+  forEachLane(mask, [&](unsigned i) { lanes[i]->out[0].bits = result; });
   return "";
 }
 
 /// With a part of the lanes this orders those too that take no part: what they
 /// race with is not found.
-std::string orderWarp(Lane *, uint32_t) {
+std::string orderWarp(Lane *const *, uint32_t) {
   Clock &clock = theDevice().clock;
   clock.warpBarrier[clock.thread / kWarp] = ++clock.now;
   return "";
@@ -115,11 +115,11 @@ float bf16(uint32_t half) {
 }
 
 /// Lane l has rows l/4 and l/4 + 8 of A and D, and column l/4 of B.
-std::string multiply(Lane *lanes, uint32_t mask) {
+std::string multiply(Lane *const *lanes, uint32_t mask) {
   double a[16][16], b[16][8];
   for (unsigned lane = 0; lane < kWarp; ++lane) {
     unsigned group = lane / 4, pair = lane % 4 * 2;
-    const Word *in = lanes[lane].in;
+    const Word *in = lanes[lane]->in;
     for (unsigned half = 0; half < 2; ++half) {
       for (unsigned r = 0; r < 4; ++r)
         a[group + (r & 1) * 8][pair + half + (r >> 1) * 8] =
@@ -132,11 +132,11 @@ std::string multiply(Lane *lanes, uint32_t mask) {
   for (unsigned lane = 0; lane < kWarp; ++lane)
     for (unsigned r = 0; r < 4; ++r) {
       unsigned row = lane / 4 + (r >> 1) * 8, column = lane % 4 * 2 + (r & 1);
-      double sum = lanes[lane].in[6 + r].f32;
+      double sum = lanes[lane]->in[6 + r].f32;
       for (unsigned k = 0; k < 16; ++k)
         sum += a[row][k] * b[k][column];
-      lanes[lane].out[r].bits = 0;
-      lanes[lane].out[r].f32 = static_cast<float>(sum);
+      lanes[lane]->out[r].bits = 0;
+      lanes[lane]->out[r].f32 = static_cast<float>(sum);
     }
   return needAllLanes(mask);
 }
@@ -144,7 +144,7 @@ std::string multiply(Lane *lanes, uint32_t mask) {
 /// Lane l has the address of row l % 8 of matrix l / 8. It gets elements
 /// 2(l%4) and 2(l%4) + 1 of row l/4 of each; of the column if transposed.
 template <unsigned count, bool isTransposed>
-std::string loadMatrix(Lane *lanes, uint32_t mask) {
+std::string loadMatrix(Lane *const *lanes, uint32_t mask) {
   std::string wrong = needAllLanes(mask);
   Device &device = theDevice();
   for (unsigned i = 0; i < count * 8 && wrong.empty(); ++i) {
@@ -152,7 +152,7 @@ std::string loadMatrix(Lane *lanes, uint32_t mask) {
     row.bytes = row.align = 16;
     unsigned first = device.clock.thread / kWarp * kWarp;
     device.clock.thread = first + i;
-    if (!device.memory.check(lanes[i].in[0].bits, 16, false, &row))
+    if (!device.memory.check(lanes[i]->in[0].bits, 16, false, &row))
       wrong = "lane " + std::to_string(i) + " " + device.memory.getWrong();
   }
   for (unsigned lane = 0; lane < kWarp && wrong.empty(); ++lane)
@@ -163,10 +163,10 @@ std::string loadMatrix(Lane *lanes, uint32_t mask) {
         if (isTransposed)
           std::swap(row, column);
         const auto *elements =
-            reinterpret_cast<const uint16_t *>(lanes[m * 8 + row].in[0].bits);
+            reinterpret_cast<const uint16_t *>(lanes[m * 8 + row]->in[0].bits);
         halves |= uint32_t(elements[column]) << (16 * half);
       }
-      lanes[lane].out[m].bits = halves;
+      lanes[lane]->out[m].bits = halves;
     }
   return wrong;
 }

@@ -1,7 +1,8 @@
 //===- ppopt_emulate.cpp - Runs device kernels on this machine ------------===//
 //
 //   ppopt-emulate KERNELS.mlir [DEVICE.ll] [--kernel REGEX] [--seeds N]
-//     Each kernel, in three orders of its threads, against the CPU's.
+//     Each kernel against the CPU's: the first draw of arguments in three
+//     orders of its threads, others in a random one.
 //     DEVICE.ll is by default what the target of KERNELS.mlir makes of it,
 //     which --save-device-ir FILE writes.
 //   ppopt-emulate DEVICE.ll --launch NAME --grid N --buffers WORDS

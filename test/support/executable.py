@@ -102,12 +102,14 @@ def without_optimizing(flags):
     return flags
 
 
-def compile_model(ppopt, model, output, flags=(), generates=False, optimized=False):
+def compile_model(ppopt, model, output, flags=(), generates=False, optimized=False, assembles=False):
     """Compiles the file `model` to the executable `output`, without the program that generates unless a test needs it, and `optimized` where a
-    test is of what kernels compute, not of what a plan makes of them."""
+    test is of what kernels compute, not of what a plan makes of them. `assembles`: kernels for GPUs by ptxas, if there is one; libraries that stand
+    in for the driver run what it would get."""
     flags = flags if optimized else without_optimizing(flags)
     writers.write(output)
-    checked([ppopt, "compile", model, "-o", output, *flags, *([] if generates else ["--no-generation"])])
+    checked([ppopt, "compile", model, "-o", output, *flags, *([] if generates else ["--no-generation"])],
+            env=environment() if assembles else dict(environment(), PPOPT_PTXAS="none"))
     return Executable(output)
 
 

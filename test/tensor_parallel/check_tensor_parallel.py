@@ -2,7 +2,8 @@
 """Holds programs whose mesh has an axis of the model (tp) against one rank: losses, norms and evaluations of GPTs whose projections are cut by
 columns and rows and whose attention is cut by heads. Initial values and dropout are drawn by global index, so that nothing is loaded.
 
-All runs clip, poison memory and check what the compiler predicted. By hand: check_tensor_parallel.py --filter 'f64.*tp=3', --keep DIR.
+All runs clip, poison memory and check what the compiler predicted. Ranks are threads; for the first plan of each mesh they are processes too, and each
+fourth plan is of f32 too. By hand: check_tensor_parallel.py --filter 'f64.*tp=3', --keep DIR; --long: all plans of both types, by threads and processes.
 """
 import argparse
 import collections
@@ -23,7 +24,7 @@ from support import mutations, safetensors_io  # noqa: E402
 from support.executable import Mismatch, checked, compile_model, expect_close, run  # noqa: E402
 from support.results import Harness  # noqa: E402
 
-BATCH, LENGTH, VOCABULARY, STEPS, EVALUATED = 8, 16, 60, 5, 2
+BATCH, LENGTH, VOCABULARY, STEPS, EVALUATED = 8, 16, 60, 3, 2
 LAYERS, WIDTH, HEADS = 4, 48, 12
 GPT = ["--layers", str(LAYERS), "--width", str(WIDTH), "--heads", str(HEADS), "--vocab", str(VOCABULARY), "--seq", str(LENGTH),
        "--batch", str(BATCH)]
@@ -207,11 +208,14 @@ def compare(ours, theirs, dtype):
         expect_close("parameters", ours.parameters, theirs.parameters, OF_PARAMETERS)
 
 
-def check_plan(programs, name, dtype, mesh, flags):
+def launches(executable, by_processes):
+    return ["threads", "mpirun"] if by_processes and executable.ranks <= MOST_PROCESSES else ["threads"]
+
+
+def check_plan(programs, name, dtype, mesh, flags, by_processes):
     executable = programs.compile(name, dtype, ["--mesh", mesh, *flags])
-    launches = ["threads"] + (["mpirun"] if executable.ranks <= MOST_PROCESSES else [])
     bits = set()
-    for launch in launches:
+    for launch in launches(executable, by_processes):
         result = programs.train(executable, name, dtype, launch)
         compare(result, programs.reference(name, dtype), dtype)
         bits.add(tuple(result.hexadecimal))
@@ -235,14 +239,14 @@ def check_bytes(programs, ranks, flags, kind):
     assert program["places"][0]["predicted"]["bytes_sent"] == LAYERS * 8 * (ranks - 1) * activation // ranks + norm
 
 
-def check_in_parts(programs, name, mesh, flags):
+def check_in_parts(programs, name, mesh, flags, by_processes):
     """A value that is sent in parts arrives as one that is sent whole: losses, norms, evaluations and parameters have the same bits. What positions cut
     along the sequence is sent so anyway."""
     whole, parts = (programs.compile(name, "f32", ["--mesh", mesh, *flags, "--cut-transfers", word], use="parts") for word in ("never", "always"))
     of_whole, of_parts = (sum(each["bytes"] for each in executable.program["transfers"]) for executable in (whole, parts))
     assert of_parts == of_whole if "wpe=[{tp}, {}]" in flags else of_parts < of_whole, (of_parts, of_whole)
     expected = programs.train(whole, name, "f32")
-    for launch in ["threads"] + (["mpirun"] if parts.ranks <= MOST_PROCESSES else []):
+    for launch in launches(parts, by_processes):
         result = programs.train(parts, name, "f32", launch)
         for key in ("norm_hex", "loss_hex"):
             assert numbers_of(result, key) == numbers_of(expected, key), (launch, key)
@@ -324,26 +328,35 @@ def check_seen(programs, mutation, name, mesh, flags):
     raise AssertionError(f"the comparison does not see {mutation}")
 
 
+def with_processes(plans, all_of_them):
+    """The plans, and whether ranks are to be processes too: for the first of each mesh."""
+    meshes = [mesh for _, mesh, _ in plans]
+    return [(*plan, all_of_them or meshes.index(plan[1]) == number) for number, plan in enumerate(plans)]
+
+
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--long", action="store_true", help="all plans of both types, by threads and processes")
     parser.add_argument("--keep", help="write models and executables there and leave them")
     harness = Harness("tensor parallel", parser)
     with tempfile.TemporaryDirectory() as temporary:
         directory = harness.args.keep or temporary
         os.makedirs(directory, exist_ok=True)
         programs = Programs(harness.ppopt, directory)
-        cases = [(" ".join([dtype, name, mesh, *flags]), functools.partial(check_plan, programs, name, dtype, mesh, flags))
-                 for dtype in TOLERANCES for name, mesh, flags in PLANS]
-        cases += [(" ".join(["f64", name, mesh, *flags]), functools.partial(check_plan, programs, name, "f64", mesh, flags))
-                  for name, mesh, flags in [*(("reshards", *plan) for plan in RESHARDED), *TWO_AXES]]
+        is_long = harness.args.long
+        cases = [(" ".join(["f64", name, mesh, *flags]), functools.partial(check_plan, programs, name, "f64", mesh, flags, by_processes))
+                 for plans in (PLANS, [("reshards", *plan) for plan in RESHARDED], TWO_AXES)
+                 for name, mesh, flags, by_processes in with_processes(plans, is_long)]
+        cases += [(" ".join(["f32", name, mesh, *flags]), functools.partial(check_plan, programs, name, "f32", mesh, flags, is_long))
+                  for name, mesh, flags in (PLANS if is_long else PLANS[::4])]
         cases += [(f"reshards of tp={ranks}, --recompute {word}", functools.partial(check_reshards, programs, ranks, word))
                   for ranks, word in ((2, "none"), (4, "layer"))]
         cases += [(" ".join([f"bytes of tp={ranks}", *flags]), functools.partial(check_bytes, programs, ranks, flags, kind))
                   for ranks, flags, kind in ((2, [], "f32"), (4, [], "f32"), (4, BF16, "bf16"), (4, [*BF16, "--reshard-dtype", "f32"], "f32"))]
         cases += [(" ".join(["bits of a table by rows", *flags]), functools.partial(check_exact, programs, flags))
                   for flags in ([], BF16)]
-        cases += [(" ".join(["in parts", name, mesh, *flags]), functools.partial(check_in_parts, programs, name, mesh, flags))
-                  for name, mesh, flags in IN_PARTS]
+        cases += [(" ".join(["in parts", name, mesh, *flags]), functools.partial(check_in_parts, programs, name, mesh, flags, by_processes))
+                  for name, mesh, flags, by_processes in with_processes(IN_PARTS, is_long)]
         cases += [(f"sent once, tp={ranks}, {microbatches} microbatches, --recompute {word}",
                    functools.partial(check_sent_once, programs, ranks, microbatches, word))
                   for ranks, microbatches, word in ((2, 1, "none"), (4, 2, "cheap"), (2, 4, "layer"))]

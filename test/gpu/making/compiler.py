@@ -23,7 +23,7 @@ def make_gpt(ppopt, path, sizes):
 
 def compile_cuda(ppopt, model, path, flags, gpu=GPU):
     """Compiles for GPUs; the device code is PATH.ll."""
-    return compile_model(ppopt, model, path, [*cuda_flags(gpu), *flags, "--save-device-ir", path + ".ll"], optimized=True)
+    return compile_model(ppopt, model, path, [*cuda_flags(gpu), *flags, "--save-device-ir", path + ".ll"], optimized=True, assembles=True)
 
 
 def predict(ppopt, model, flags, device):
