@@ -138,7 +138,7 @@ LogicalResult GoodputFlags::describeSlowRank(const PlanOptions &plan,
   if (failed(slow))
     return failure();
   schedule::SlowTrainer trainer{report.trainers, report.timeline.end,
-                                slow->step};
+                                slow->step, /*bound=*/std::nullopt};
   if (plan.sync == schema::Sync::stale)
     trainer.bound = plan.bound;
   // Per nanosecond. A step of a trainer is on its part of the batch.
