@@ -3,9 +3,10 @@
 
 Shapes are those that blocks do not fit: lengths around multiples of vectors and blocks, other lengths and widths of keys and
 values than of queries, one fused projection or three tensors, heads before or after positions, fewer heads of keys. Each of
-what changes or hides scores stands alone and with others, with rows that see no key.
-By hand: check_attention.py --filter bf16.
+what changes or hides scores stands alone and with others, with rows that see no key. LLVM optimises every third program, of each type others.
+By hand: check_attention.py --filter bf16; --long: LLVM optimises all.
 """
+import argparse
 import math
 import os
 import pathlib
@@ -24,6 +25,7 @@ from support.results import Harness  # noqa: E402
 # Relative to the largest element. bf16 has 8 bits, and rounds q, k, v, the output and the gradients.
 TOLERANCE = {"f64": 1e-12, "f32": 2e-5, "bf16": 4e-2}
 TOGETHER = 6  # attentions of a model
+OPTIMIZED = 3  # LLVM optimises each third of a type's models: it takes most of the time, and changes no bit (test/equivalence/check_bits.py)
 
 
 def sum_to(x, shape):
@@ -296,12 +298,12 @@ class Together:
         return sum(loss for loss, _ in each), {f"c{i}.{n}": x for i, (_, gradients) in enumerate(each) for n, x in gradients.items()}
 
 
-def check(ppopt, case, directory, flags):
+def check(ppopt, case, directory, flags, optimized=True):
     case = case if isinstance(case, Together) else Together([case])
     stem = tempfile.mktemp(dir=directory)
     with open(stem + ".mlir", "w") as file:
         file.write(case.model())
-    executable = compile_model(ppopt, stem + ".mlir", stem, ["--optimizer", "sgd", *flags], optimized=True)
+    executable = compile_model(ppopt, stem + ".mlir", stem, ["--optimizer", "sgd", *flags], optimized=optimized)
     result = run(executable, ["--lr", "0"], init=case.initial(), inputs={"rows": case.rows}, steps=1, dump_gradients=True)
     loss, gradients = case.expected()
     tolerance = TOLERANCE[case.type]
@@ -322,15 +324,17 @@ def check_threads(ppopt, directory):
 
 
 def main():
-    harness = Harness("attention")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--long", action="store_true", help="LLVM optimises all models")
+    harness = Harness("attention", parser)
     with tempfile.TemporaryDirectory() as directory:
         # An executable takes longer to make than a few more kernels.
         tests = []
-        for type_ in TOLERANCE:
+        for first, type_ in enumerate(TOLERANCE):
             same = [case for case in cases() if case.type == type_]
-            for i in range(0, len(same), TOGETHER):
-                group = Together(same[i:i + TOGETHER])
-                tests.append((group.name, lambda case=group: check(harness.ppopt, case, directory, ["--threads", "1"])))
+            for number, i in enumerate(range(0, len(same), TOGETHER)):
+                group, optimized = Together(same[i:i + TOGETHER]), harness.args.long or (number - first) % OPTIMIZED == 0
+                tests.append((group.name, lambda case=group, optimized=optimized: check(harness.ppopt, case, directory, ["--threads", "1"], optimized)))
         tests.append(("threads", lambda: check_threads(harness.ppopt, directory)))
         for cpu in ["haswell", "x86-64"]:  # registers of 32 and of 16 bytes
             case = Case("f32", 71, 71, 24, 20, True)

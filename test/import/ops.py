@@ -28,13 +28,13 @@ class Cases:
             packed.extractall(self.scratch)
 
     def groups(self, everything):
-        """[(program, its cases, whether LLVM optimises it)]; of those after run_decompositions every third, and LLVM optimises every third of the others."""
+        """[(program, its cases, whether LLVM optimises it)]; of those after run_decompositions every third, and LLVM optimises every sixth of the others."""
         found = []
         for number, (group, described) in enumerate(self.described["groups"].items()):
             for program in (group, f"{group}_core"):
                 core = program != group
                 if (everything or not core or number % 3 == 0) and program != MASKED_WHOLE and os.path.exists(os.path.join(self.scratch, program + ".pt2")):
-                    found.append((program, described["cases"], everything or not core and number % 3 == 1))
+                    found.append((program, described["cases"], everything or not core and number % 6 == 1))
         return found
 
     def refused(self):
