@@ -76,8 +76,7 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
     plan.setChoices(*choices);
     if (failed(verify(plan))) // whether the batch can be divided
       return signalPassFailure();
-    if (choices->recompute != Recompute::layer)
-      dropCheckpoints(module);
+    dropCheckpoints(module, /*keeps=*/choices->recompute == Recompute::layer);
   }
 
 private:
@@ -108,9 +107,13 @@ private:
     return trainers;
   }
 
-  /// Removes the checkpoints if the plan does not use them.
-  static void dropCheckpoints(ModuleOp module) {
-    module.walk([](CheckpointOp mark) {
+  /// Removes the checkpoints that the plan does not use. What the model is
+  /// given is there for the backward without one.
+  static void dropCheckpoints(ModuleOp module, bool keeps) {
+    module.walk([&](CheckpointOp mark) {
+      Operation *op = mark.getX().getDefiningOp();
+      if (keeps && op && !isa<ParamOp>(op))
+        return;
       mark.replaceAllUsesWith(mark.getX());
       mark.erase();
     });
