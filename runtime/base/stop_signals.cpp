@@ -15,12 +15,9 @@ struct StopSignal {
 };
 // When a terminal closes, both the system and the shell send SIGHUP. Each line
 // to a closed pipe raises SIGPIPE.
-constexpr StopSignal kSignals[] = {{SIGTERM, true},
-                                   {SIGUSR1, true},
-                                   {SIGINT, true},
-                                   {SIGALRM, true},
-                                   {SIGHUP, false},
-                                   {SIGPIPE, false}};
+constexpr StopSignal kSignals[] = {{SIGTERM, true}, {SIGUSR1, true},
+                                   {SIGINT, true},  {SIGALRM, true},
+                                   {SIGHUP, false}, {SIGPIPE, false}};
 
 std::atomic<int> lastSignal{0};
 static_assert(std::atomic<int>::is_always_lock_free,

@@ -9,9 +9,9 @@ namespace ppopt::train {
 
 /// While it lives, SIGTERM, SIGUSR1, SIGINT, SIGALRM, SIGHUP and SIGPIPE are
 /// only noted, so that the run finishes its step. A second SIGTERM, SIGUSR1,
-/// SIGINT or SIGALRM has its default effect: it ends the process at once. SIGHUP
-/// and SIGPIPE stay ignored if they were ignored when the program started. At
-/// most one object per process.
+/// SIGINT or SIGALRM has its default effect: it ends the process at once.
+/// SIGHUP and SIGPIPE stay ignored if they were ignored when the program
+/// started. At most one object per process.
 class StopSignals {
 public:
   StopSignals();
