@@ -107,7 +107,7 @@ static int runCluster(int64_t ranks, int64_t threads, const std::string &path,
 
 static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
   int64_t cores = std::max(1u, hardware_concurrency().compute_thread_count());
-  std::optional<int64_t> given, ranks;
+  std::optional<int64_t> given, ranks, rounds;
   std::string path;
   line.count("threads", given,
              "threads of a rank (default: this machine's cores, divided by the "
@@ -115,6 +115,9 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
   line.count("ranks", ranks,
              "measure what so many ranks of this machine send to each other "
              "instead, and write a cluster to -o FILE (docs/clusters.md)");
+  line.count("rounds", rounds,
+             "how often everything is measured, in turn; rates follow from the "
+             "medians (default 3)");
   line.output("o", path,
               "the description (default: a file in "
               "$XDG_CONFIG_HOME/ppopt/devices, which 'compile' and 'plan' use "
@@ -124,6 +127,9 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
   if (ranks && *ranks < 2)
     return failUsage(machineCommand, "--ranks: at least 2 ranks send to each "
                                      "other");
+  if (ranks && rounds)
+    return failUsage(machineCommand, "--rounds: --ranks measures links, in one "
+                                     "round");
   if (ranks && path.empty())
     return failUsage(machineCommand,
                      "--ranks writes a cluster; say where to with -o FILE");
@@ -145,7 +151,8 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
                 "cannot make a temporary folder: " + error.message());
   if (ranks)
     return runCluster(*ranks, threads, path, folder, setup);
-  FailureOr<Device> device = measureMachine(threads, folder, setup);
+  FailureOr<Device> device =
+      measureMachine(threads, rounds.value_or(3), folder, setup);
   if (failed(device))
     return 1;
   device->model = getMachineModel();

@@ -168,13 +168,12 @@ static LogicalResult measureRanks(int64_t threads,
   return success();
 }
 
-/// How often everything is measured, in turn.
-constexpr int kRounds = 3;
 /// By how much rounds may differ on a machine that does nothing else.
 constexpr double kQuiet = 1.1;
 
 FailureOr<Device>
-ppopt::measureMachine(int64_t threads, const TemporaryFolder &folder,
+ppopt::measureMachine(int64_t threads, int64_t rounds,
+                      const TemporaryFolder &folder,
                       const mlir::pp::CompilationSetup &setup) {
   int64_t room = hardware_concurrency().compute_thread_count() / threads;
   std::vector<RateMeasurement> measured;
@@ -183,7 +182,7 @@ ppopt::measureMachine(int64_t threads, const TemporaryFolder &folder,
   for (RateMeasurement &each : measured)
     if (failed(each.compile(folder, setup)))
       return failure();
-  for (int round = 0; round < kRounds; ++round)
+  for (int64_t round = 0; round < rounds; ++round)
     for (RateMeasurement &each : measured)
       if (failed(each.measureRound()))
         return failure();
@@ -200,7 +199,7 @@ ppopt::measureMachine(int64_t threads, const TemporaryFolder &folder,
         "ppopt machine: warning: of {0} rounds, the slowest took {1:f0} % "
         "longer than the fastest: something else runs on this machine, and "
         "predictions will be too slow; measure again when nothing does\n",
-        kRounds, 100 * (spread - 1));
+        rounds, 100 * (spread - 1));
   if (failed(measureRanks(threads, folder, setup, device)))
     return failure();
   return device;

@@ -12,10 +12,10 @@
 namespace ppopt {
 
 /// Measures what a rank with so many threads computes and sends on this
-/// machine, with programs that it compiles in `folder`. Leaves the name empty.
-/// Prints what fails.
+/// machine, everything so many rounds in turn, with programs that it compiles
+/// in `folder`. Leaves the name empty. Prints what fails.
 llvm::FailureOr<mlir::pp::Device>
-measureMachine(int64_t threads, const TemporaryFolder &folder,
+measureMachine(int64_t threads, int64_t rounds, const TemporaryFolder &folder,
                const mlir::pp::CompilationSetup &setup);
 
 /// Measures what so many ranks of this machine send to each other: the level of
