@@ -260,6 +260,11 @@ const schema::Level &Links::getLevelBetween(int64_t from, int64_t to) const {
   return cluster.levels[outermost];
 }
 
+int64_t Links::getStrideOfPlaces() const {
+  return std::min(mesh.stride(geometry::placeAxis),
+                  getUnitSize(cluster, cluster.levels.size() - 1));
+}
+
 const schema::Level &Links::getLevelOfPlaces() const {
   const schema::Level *outermost = &cluster.levels.front();
   for (int64_t place = 1; place < mesh.places(); ++place)

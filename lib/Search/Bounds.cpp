@@ -199,7 +199,7 @@ PlanBound pp::boundByStages(const PlanPoint &point, const Profile &profile,
 }
 
 Profile pp::sketchStages(const PlanPoint &point, const Profile &profile,
-                         int64_t bytesBetween) {
+                         int64_t bytesBetween, const Links &links) {
   auto shape = ppopt::schedule::getShape(point.schedule,
                                          point.schedule == "interleaved"
                                              ? std::optional(int(point.chunks))
@@ -213,6 +213,7 @@ Profile pp::sketchStages(const PlanPoint &point, const Profile &profile,
   made.graph = ppopt::schedule::makeChain(
       placeOf, share(whole.forwardTime), share(whole.inputTime),
       share(whole.weightTime), bytesBetween);
+  made.between = links.getLevelOfPlaces().transfer;
   PlaceProfile of = profile.places.front();
   for (int64_t *bytes : {&of.parameters, &of.gradients, &of.optimizer})
     *bytes /= point.pp;

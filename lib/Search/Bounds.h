@@ -41,9 +41,9 @@ PlanBound boundByStages(const PlanPoint &point, const Profile &profile,
 
 /// Returns what the profile of a point's stages would be if they were equal
 /// parts of that of its microbatch on one place, each sending so many bytes per
-/// microbatch to the next.
+/// microbatch to the next, over the slowest link between places.
 Profile sketchStages(const PlanPoint &point, const Profile &profile,
-                     int64_t bytesBetween);
+                     int64_t bytesBetween, const Links &links);
 
 /// Estimates a plan by a sketch of its stages, as if none of what ranks
 /// exchange that split the batch were hidden.

@@ -143,7 +143,7 @@ const Links &KnownPlans::getLinks(const PlanPoint &point) const {
 
 const ::ppopt::schema::LinkRates &
 KnownPlans::getLinkBetweenPlaces(const PlanPoint &point) const {
-  std::pair key = {point.pp, point.getMesh().stride("pp")};
+  std::pair key = {point.pp, getLinks(point).getStrideOfPlaces()};
   auto found = betweenPlaces.find(key);
   if (found == betweenPlaces.end())
     found =
@@ -184,16 +184,14 @@ std::optional<PlanBound> KnownPlans::estimate(const PlanPoint &point) {
   constexpr int64_t leastOps = 4; // of a stage, or it is far from its share
   if (point.pp * point.chunks * leastOps > numOps)
     return std::nullopt;
-  ::ppopt::geometry::Mesh mesh = point.getMesh();
-  auto [sketch, isNew] =
-      sketches.try_emplace({getKey(point, Known::Stages), mesh.stride("pp")});
+  auto [sketch, isNew] = sketches.try_emplace(getKey(point, Known::Stages));
   if (isNew) {
     int64_t bytes = 0;
     if (point.pp > 1)
       for (const ppopt::schedule::Edge &edge :
            getProfile(getBoundaryKey(point)).graph.edges)
         bytes += edge.isGradient ? 0 : edge.bytes;
-    sketch->second = sketchStages(point, profile, bytes);
+    sketch->second = sketchStages(point, profile, bytes, getLinks(point));
   }
   PlanBound estimated =
       estimateByStages(point, sketch->second, getLinks(point));
@@ -207,8 +205,8 @@ KnownPlans::estimateOnOnePlace(const PlanPoint &point) {
   const Profile &profile = getProfile(point, Known::Rows);
   if (!profile.refused.empty())
     return std::nullopt;
-  return estimateByStages(point, sketchStages(point, profile, 0),
-                          getLinks(point));
+  const Links &links = getLinks(point);
+  return estimateByStages(point, sketchStages(point, profile, 0, links), links);
 }
 
 std::vector<std::optional<PlanBound>>

@@ -115,8 +115,7 @@ private:
   Workers workers;
   std::vector<KnownPlan> plans;
   std::map<ProfileKey, Profile> profiles;
-  /// By the key of stages, and how far apart neighbours on `pp` are.
-  std::map<std::pair<ProfileKey, int64_t>, Profile> sketches;
+  std::map<ProfileKey, Profile> sketches; ///< by the key of stages
   /// By the sizes of axes, and their order.
   mutable std::map<std::array<int64_t, 5>, Links> links;
   /// By the places, and how far apart neighbours on `pp` are.

@@ -147,17 +147,21 @@ private:
     return point.zero == 0 ? point.fsdp == 1 || point.dp > 1 : point.fsdp > 1;
   }
 
-  /// On one machine, or with an axis alone, all orders are the same.
+  /// On one machine, or with an axis alone, all orders are the same, and so are
+  /// those of axes whose neighbours are on different machines in each.
   void chooseOrder(PlanPoint point) {
     chooseZero(point);
     const auto &cluster = space.base.cluster;
     if (point.pp == 1 || !cluster || cluster->levels.size() == 1 ||
         space.ranks <= cluster->levels.front().size)
       return;
+    int64_t machine = cluster->getDevicesOfMachine();
     for (int64_t outside : {1, 2}) {
+      bool hasAxis = outside == 1 ? point.dp > 1 && point.fsdp > 1
+                                  : point.getBatchParts() > 1;
+      int64_t inside = outside == 1 ? point.fsdp * point.tp : point.tp;
       point.batchAxesOutside = outside;
-      if (outside == 1 ? point.dp > 1 && point.fsdp > 1
-                       : point.getBatchParts() > 1)
+      if (hasAxis && inside < machine)
         chooseZero(point);
     }
   }

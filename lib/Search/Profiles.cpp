@@ -93,15 +93,18 @@ StepTimes Profile::getTimes() const { return sumTimes(graph, places); }
 const SimulatedStages *Profile::simulate(const PlanPoint &point,
                                          const Links &links) const {
   using namespace ppopt::schedule;
-  auto [found, isNew] = simulated.try_emplace(
-      {point.schedule, point.microbatches, point.getMesh().stride("pp")});
+  auto [found, isNew] =
+      simulated.try_emplace({point.schedule, point.microbatches,
+                             between ? 0 : links.getStrideOfPlaces()});
   std::optional<SimulatedStages> &stages = found->second;
   if (!isNew)
     return stages ? &*stages : nullptr;
   if (auto table = generate(point.schedule, graph, int(point.microbatches))) {
     Table separated = separateBackwards(*table);
-    Timeline timeline =
-        ppopt::schedule::simulate(separated, graph, getEdgeLinks(links, graph));
+    EdgeLinks edges = between ? EdgeLinks(graph.edges.size(),
+                                          {between->latency, between->rate})
+                              : getEdgeLinks(links, graph);
+    Timeline timeline = ppopt::schedule::simulate(separated, graph, edges);
     stages.emplace().end = timeline.end;
     for (auto [place, row] : llvm::enumerate(timeline.rows)) {
       stages->ends.push_back(row.empty() ? 0 : row.back().end);

@@ -78,6 +78,8 @@ struct Profile {
   int64_t depth = 0;   ///< the number of equal layers, if it follows from two
   std::vector<PlaceProfile> places;
   ::ppopt::schedule::StageGraph graph;
+  /// Of a sketch, the link of all edges.
+  std::optional<::ppopt::schema::LinkRates> between;
 
   /// On a device on which no work of a kind is slower because there is less of
   /// it: what parts of the work take at least is their share of these.
@@ -87,7 +89,7 @@ struct Profile {
   double longestOp = 0;
 
 private:
-  /// By schedule, microbatches and how far apart neighbours on `pp` are.
+  /// By schedule, microbatches and how far apart places are; 0 of a sketch.
   mutable std::map<std::tuple<std::string, int64_t, int64_t>,
                    std::optional<SimulatedStages>>
       simulated;

@@ -78,6 +78,11 @@ public:
   /// peers.
   const ::ppopt::schema::Level &getLevelBetween(int64_t from, int64_t to) const;
 
+  /// Returns how far apart the ranks of a place and the next are, or the
+  /// devices of a unit of the outermost level if they are further: from there
+  /// on all distances are alike.
+  int64_t getStrideOfPlaces() const;
+
   /// Returns the outermost level that separates a place from the next.
   const ::ppopt::schema::Level &getLevelOfPlaces() const;
 
