@@ -15,6 +15,7 @@
 #include "mutate_model.h"
 #include "mutator.h"
 #include "plan_flags.h"
+#include "plan_page.h"
 #include "plan_text.h"
 
 #include "ppopt/Driver/Compilation.h"

@@ -4,6 +4,7 @@
 #include "driver.h"
 #include "goodput.h"
 #include "plan_flags.h"
+#include "plan_page.h"
 #include "plan_text.h"
 #include "search_text.h"
 #include "write_file.h"

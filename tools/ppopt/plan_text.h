@@ -1,4 +1,4 @@
-//===- plan_text.h - Prints a plan's report as text and as HTML -----------===//
+//===- plan_text.h - Prints a plan's report as text -----------------------===//
 
 #ifndef PPOPT_TOOLS_PLAN_TEXT_H
 #define PPOPT_TOOLS_PLAN_TEXT_H
@@ -26,9 +26,11 @@ std::string describePlan(const mlir::pp::PlanOptions &plan,
 void printReport(const mlir::pp::PlanOptions &plan,
                  const mlir::pp::PlanReport &report, llvm::raw_ostream &out);
 
-/// Returns the page of `ppopt plan --html`.
-schedule::Page makePage(const mlir::pp::PlanOptions &plan,
-                        const mlir::pp::PlanReport &report);
+/// Returns the bytes that a rank of the place sends to other places in a step.
+int64_t sumSent(const mlir::pp::PlaceReport &place);
+
+/// Returns whether ranks wait for each other inside tasks.
+bool hasCollectivesInTasks(const mlir::pp::PlanReport &report);
 
 } // namespace ppopt
 
