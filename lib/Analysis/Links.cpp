@@ -266,8 +266,12 @@ int64_t Links::getStrideOfPlaces() const {
 }
 
 const schema::Level &Links::getLevelOfPlaces() const {
-  const schema::Level *outermost = &cluster.levels.front();
-  for (int64_t place = 1; place < mesh.places(); ++place)
-    outermost = std::max(outermost, &getLevelBetween(place - 1, place));
-  return *outermost;
+  if (!levelOfPlaces) {
+    const schema::Level *outermost = &cluster.levels.front();
+    for (int64_t place = 1;
+         place < mesh.places() && outermost != &cluster.levels.back(); ++place)
+      outermost = std::max(outermost, &getLevelBetween(place - 1, place));
+    levelOfPlaces = outermost - cluster.levels.data();
+  }
+  return cluster.levels[*levelOfPlaces];
 }

@@ -60,7 +60,7 @@ ProfileKey KnownPlans::getKey(const PlanPoint &point, Known known) const {
     of.schedule = point.schedule == "dualpipe-v" ? "zb-v" : point.schedule;
     of.chunks = point.chunks;
     if (space.base.cluster && point.pp > 1)
-      key.between = getLinkBetweenPlaces(point);
+      key.between = getLinks(point).getLevelOfPlaces().transfer;
   } else if (splitsBackward(point)) {
     of.schedule = "zb-h1";
   }
@@ -138,17 +138,6 @@ const Links &KnownPlans::getLinks(const PlanPoint &point) const {
                 .emplace(key, Links(space.base.cluster, space.base.device,
                                     point.getMesh()))
                 .first;
-  return found->second;
-}
-
-const ::ppopt::schema::LinkRates &
-KnownPlans::getLinkBetweenPlaces(const PlanPoint &point) const {
-  std::pair key = {point.pp, getLinks(point).getStrideOfPlaces()};
-  auto found = betweenPlaces.find(key);
-  if (found == betweenPlaces.end())
-    found =
-        betweenPlaces.emplace(key, getLinks(point).getLevelOfPlaces().transfer)
-            .first;
   return found->second;
 }
 

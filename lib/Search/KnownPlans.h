@@ -100,8 +100,6 @@ public:
   std::vector<TriedPlan> tryPlans(ArrayRef<PlanOptions> options);
 
 private:
-  const ::ppopt::schema::LinkRates &
-  getLinkBetweenPlaces(const PlanPoint &point) const;
   const Profile &getProfile(const ProfileKey &key);
   ProfileKey getBoundaryKey(const PlanPoint &point) const;
   bool fits(int64_t memory) const {
@@ -118,9 +116,6 @@ private:
   std::map<ProfileKey, Profile> sketches; ///< by the key of stages
   /// By the sizes of axes, and their order.
   mutable std::map<std::array<int64_t, 5>, Links> links;
-  /// By the places, and how far apart neighbours on `pp` are.
-  mutable std::map<std::pair<int64_t, int64_t>, ::ppopt::schema::LinkRates>
-      betweenPlaces;
   int64_t rows = 0, numOps = 0;
   int64_t wholeCompiled = 0, compiled = 0, refused = 0;
 };

@@ -99,6 +99,7 @@ private:
   Cluster cluster;
   ::ppopt::geometry::Mesh mesh;
   mutable llvm::StringMap<Spreads> spreads; ///< by group and place
+  mutable std::optional<size_t> levelOfPlaces;
 };
 
 } // namespace mlir::pp
