@@ -1,7 +1,7 @@
 //===- BuildElementwise.cpp - Elementwise ops and casts -------------------===//
 
 #include "Formula.h"
-#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 
 #include <cmath>
 

@@ -1,8 +1,8 @@
 //===- BuildEmbeddings.cpp - Rows of tables, and bags of them -------------===//
 
 #include "BuildIndexed.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/IndexOps.h"
-#include "ppopt/Dialect/PP/ModelOps.h"
 
 using namespace llvm;
 using namespace mlir;

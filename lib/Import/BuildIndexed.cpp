@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BuildIndexed.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/IndexOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 

@@ -2,6 +2,7 @@
 
 #include "BuildLosses.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/IndexOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 

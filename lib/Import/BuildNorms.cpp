@@ -3,6 +3,7 @@
 #include "Emitter.h"
 #include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -7,6 +7,8 @@
 
 #include "Formula.h"
 
+#include "ppopt/Dialect/PP/ModelOps.h"
+
 using namespace llvm;
 using namespace mlir;
 using namespace mlir::pp;

@@ -2,7 +2,7 @@
 
 #include "BuildReductions.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
-#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 
 #include "BuildIndexed.h"
 

@@ -2,6 +2,7 @@
 
 #include "Emitter.h"
 #include "ppopt/Dialect/PP/AttentionOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "mlir/IR/Verifier.h"

@@ -5,7 +5,7 @@
 
 #include "OpCall.h"
 
-#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -1,7 +1,7 @@
 //===- Formula.cpp - Arithmetic on values of a model ----------------------===//
 
 #include "Formula.h"
-#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 
 using namespace llvm;
 using namespace mlir;

@@ -1,7 +1,7 @@
 //===- ImportGraph.cpp - Makes the ops of a graph's nodes -----------------===//
 
 #include "ImportGraph.h"
-#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 
 #include "EvaluateConstants.h"
 #include "OutlineModules.h"

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ImportGraph.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "BuildShape.h"

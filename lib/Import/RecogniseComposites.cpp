@@ -21,6 +21,7 @@
 #include "RecogniseComposites.h"
 
 #include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"

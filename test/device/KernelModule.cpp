@@ -10,6 +10,7 @@
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/KernelUses.h"
 #include "ppopt/Dialect/PP/AttentionOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/MatmulDescriptors.h"
 #include "ppopt/Dialect/PP/ModelOps.h"

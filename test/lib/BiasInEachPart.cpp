@@ -1,7 +1,7 @@
 //===- BiasInEachPart.cpp - Ranks add a bias to their parts of a sum ------===//
 
 #include "Mutations.h"
-#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/TaskOps.h"
 

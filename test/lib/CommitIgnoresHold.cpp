@@ -1,7 +1,7 @@
 //===- CommitIgnoresHold.cpp - A step that holds commits states -----------===//
 
 #include "Mutations.h"
-#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {

@@ -1,7 +1,7 @@
 //===- DropTiedSum.cpp - Keeps the gradient of one use of each parameter --===//
 
 #include "Mutations.h"
-#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {

@@ -3,6 +3,7 @@
 #include "Mutations.h"
 
 #include "ppopt/Analysis/TaskCollectives.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/RandomKey.h"

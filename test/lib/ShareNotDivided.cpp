@@ -1,6 +1,7 @@
 //===- ShareNotDivided.cpp - What all ranks have counts once for each -----===//
 
 #include "Mutations.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/TaskOps.h"

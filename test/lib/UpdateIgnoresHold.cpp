@@ -1,7 +1,7 @@
 //===- UpdateIgnoresHold.cpp - A state changes in a step that holds -------===//
 
 #include "Mutations.h"
-#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 
 namespace mlir::pp {

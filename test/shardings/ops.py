@@ -1,4 +1,4 @@
-"""What each model op computes, of numpy arrays: written from the descriptions in ModelOps.td and CompositeOps.td alone.
+"""What each model op computes, of numpy arrays: written from the descriptions in ModelOps.td, ElementwiseOps.td and CompositeOps.td alone.
 
 OPS has a function for each op: of the op (Op of interpreter.py) and the operands' arrays, of which the random key may be the last. It
 returns the result's array, or a list of several.

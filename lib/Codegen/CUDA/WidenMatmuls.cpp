@@ -21,7 +21,7 @@
 #include "ppopt/Codegen/ForEachTask.h"
 #include "ppopt/Codegen/Target.h"
 #include "ppopt/Codegen/ViewFolding.h"
-#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/TaskOps.h"

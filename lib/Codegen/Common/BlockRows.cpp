@@ -20,6 +20,7 @@
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/Passes.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 

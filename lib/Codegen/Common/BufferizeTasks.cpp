@@ -18,6 +18,7 @@
 #include "ppopt/Codegen/Target.h"
 #include "ppopt/Codegen/TemporaryPlan.h"
 #include "ppopt/Codegen/ViewFolding.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/MatmulDescriptors.h"
 #include "ppopt/Dialect/PP/ModelOps.h"

@@ -4,6 +4,7 @@
 #include "PlaceSums.h"
 #include "ppopt/Codegen/KernelSpace.h"
 #include "ppopt/Codegen/ViewFolding.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/TaskOps.h"

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TensorBuilder.h"
-#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -3,6 +3,7 @@
 #include "TensorBuilder.h"
 #include "ppopt/Dialect/PP/AttentionOps.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include <limits>
 

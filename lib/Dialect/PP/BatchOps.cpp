@@ -5,6 +5,7 @@
 #include "SpaceBuilder.h"
 #include "TensorBuilder.h"
 #include "ppopt/Dialect/PP/InMicrobatch.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -8,6 +8,7 @@
 
 #include "TensorBuilder.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/IndexOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 

@@ -1,6 +1,7 @@
 //===- ElementBoxes.cpp - The source elements of views --------------------===//
 
 #include "ppopt/Dialect/PP/ElementBoxes.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "ppopt/Dialect/PP/Shapes.h"

@@ -1,6 +1,7 @@
 //===- ElementsArithmetic.cpp - Scalar code of elementwise ops ------------===//
 
 #include "ElementBuilder.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 

@@ -5,6 +5,7 @@
 #include "TensorBuilder.h"
 
 #include "ppopt/Dialect/PP/IndexOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

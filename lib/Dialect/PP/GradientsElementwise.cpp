@@ -1,6 +1,7 @@
 //===- GradientsElementwise.cpp - Adjoints of elementwise ops -------------===//
 
 #include "TensorBuilder.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "llvm/Support/MathExtras.h"

@@ -8,6 +8,7 @@
 
 #include "ppopt/Dialect/PP/AlongDim.h"
 #include "ppopt/Dialect/PP/IndexOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"

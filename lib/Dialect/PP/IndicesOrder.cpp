@@ -6,6 +6,7 @@
 
 #include "ppopt/Dialect/PP/IndexOps.h"
 #include "ppopt/Dialect/PP/KernelForms.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "llvm/Support/MathExtras.h"
 

@@ -7,6 +7,7 @@
 
 #include "ppopt/Dialect/PP/AlongDim.h"
 #include "ppopt/Dialect/PP/IndexOps.h"
+#include "ppopt/Dialect/PP/ModelOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;

@@ -7,6 +7,7 @@
 #include "SpaceBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 

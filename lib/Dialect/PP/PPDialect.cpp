@@ -3,6 +3,7 @@
 #include "ppopt/Dialect/PP/AttentionOps.h"
 #include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/IndexOps.h"
 #include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
@@ -86,6 +87,10 @@ void PPDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "ppopt/Dialect/PP/ModelOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ppopt/Dialect/PP/ElementwiseOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

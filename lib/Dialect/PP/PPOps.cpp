@@ -5,6 +5,7 @@
 #include "ppopt/Dialect/PP/AttentionOps.h"
 #include "ppopt/Dialect/PP/BatchOps.h"
 #include "ppopt/Dialect/PP/CompositeOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/IndexOps.h"
 #include "ppopt/Dialect/PP/KernelOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
@@ -18,6 +19,9 @@ using namespace mlir::pp;
 
 #define GET_OP_CLASSES
 #include "ppopt/Dialect/PP/ModelOps.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "ppopt/Dialect/PP/ElementwiseOps.cpp.inc"
 
 #define GET_OP_CLASSES
 #include "ppopt/Dialect/PP/CompositeOps.cpp.inc"

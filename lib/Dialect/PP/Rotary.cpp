@@ -9,6 +9,7 @@
 #include "ElementBuilder.h"
 #include "SpaceBuilder.h"
 #include "TensorBuilder.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 //===- Shapes.cpp - Shapes of operands and results ------------------------===//
 
 #include "ppopt/Dialect/PP/Shapes.h"
-#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 
 #include <numeric>
 

@@ -1,6 +1,7 @@
 //===- TensorBuilder.cpp - Builds formulas on tensors ---------------------===//
 
 #include "TensorBuilder.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 
 #include "llvm/ADT/Sequence.h"

@@ -8,7 +8,7 @@
 #ifndef PPOPT_LIB_DIALECT_PP_TENSORBUILDER_H
 #define PPOPT_LIB_DIALECT_PP_TENSORBUILDER_H
 
-#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 namespace mlir::pp {

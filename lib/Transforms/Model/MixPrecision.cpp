@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"

@@ -21,7 +21,7 @@
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/Shardings.h"
 #include "ppopt/Analysis/StepCopies.h"
-#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"

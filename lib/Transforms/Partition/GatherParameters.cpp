@@ -21,7 +21,7 @@
 
 #include "ShardedTasks.h"
 
-#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/TaskOps.h"

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Transforms/Partition/OptimizerStep.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"

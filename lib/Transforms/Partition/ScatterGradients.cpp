@@ -27,7 +27,7 @@
 #include "ShardedTasks.h"
 
 #include "ppopt/Analysis/OptimizerState.h"
-#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/TaskOps.h"

@@ -1,6 +1,7 @@
 //===- ShardChecker.cpp - Checks what tasks do with shards ----------------===//
 
 #include "ShardChecker.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"

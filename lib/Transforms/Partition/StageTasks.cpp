@@ -4,6 +4,7 @@
 
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Analysis/ShardingTable.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 

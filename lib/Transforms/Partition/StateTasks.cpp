@@ -2,6 +2,7 @@
 
 #include "ppopt/Transforms/Partition/StateTasks.h"
 
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Transforms/Partition/TaskBuilder.h"

@@ -1,6 +1,7 @@
 //===- TaskBuilder.cpp - Builds a task whose signature grows --------------===//
 
 #include "ppopt/Transforms/Partition/TaskBuilder.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/IndexOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"

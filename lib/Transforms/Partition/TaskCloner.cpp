@@ -3,7 +3,7 @@
 #include "TaskCloner.h"
 
 #include "ppopt/Analysis/ShardingTable.h"
-#include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 

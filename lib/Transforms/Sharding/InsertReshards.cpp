@@ -3,6 +3,7 @@
 #include "ppopt/Analysis/AxisParts.h"
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Dialect/PP/BatchOps.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"

@@ -16,6 +16,7 @@
 #include "ReshardSteps.h"
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/ElementwiseOps.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"

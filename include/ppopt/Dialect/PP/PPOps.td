@@ -1,6 +1,7 @@
 //===- PPOps.td - All ops of the dialect ----------------- -*- tablegen -*-===//
 
 include "ppopt/Dialect/PP/ModelOps.td"
+include "ppopt/Dialect/PP/ElementwiseOps.td"
 include "ppopt/Dialect/PP/CompositeOps.td"
 include "ppopt/Dialect/PP/AttentionOps.td"
 include "ppopt/Dialect/PP/IndexOps.td"

@@ -104,7 +104,7 @@ ALLOWED = {
 
 def model_ops(root):
     ops = []
-    for name in ("ModelOps.td", "CompositeOps.td", "AttentionOps.td", "IndexOps.td", "BatchOps.td"):
+    for name in ("ModelOps.td", "ElementwiseOps.td", "CompositeOps.td", "AttentionOps.td", "IndexOps.td", "BatchOps.td"):
         with open(os.path.join(root, "include/ppopt/Dialect/PP", name)) as file:
             ops += re.findall(r"^def PP_(\w+Op)\b", file.read(), re.MULTILINE)
     return ops
