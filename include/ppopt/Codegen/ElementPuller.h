@@ -78,6 +78,9 @@ public:
   Value load(Value buffer, Type element, Value at);
   void store(Value element, Value buffer, Type type, Value at);
   Value getResultBuffer(unsigned result);
+  /// Emits the store of an element, in the compute type, of the only result of
+  /// the form's op; an addition if the kernel adds to an accumulator.
+  void storeOrAdd(Value element, Value at);
   Value address(Value buffer, Type element, Value at);
   /// Returns the index, in dimensions of `sizes`, of the element of this
   /// number.

@@ -187,6 +187,15 @@ void ElementPuller::store(Value element, Value buffer, Type type, Value at) {
   LLVM::StoreOp::create(builder, getLoc(), element, address(buffer, type, at));
 }
 
+void ElementPuller::storeOrAdd(Value element, Value at) {
+  Value result = kernel.getFormOp()->getResult(0), buffer = getResultBuffer(0);
+  Type type = getElementTypeOrSelf(result);
+  if (!result.use_empty() && isa<AccumulateOp>(*result.user_begin()))
+    element = arith::AddFOp::create(builder, getLoc(), load(buffer, type, at),
+                                    element);
+  store(element, buffer, type, at);
+}
+
 Value ElementPuller::loadAt(unsigned buffer, Value tensor,
                             ArrayRef<Value> index, bool isHere) {
   ArrayRef<int64_t> shape = getShape(tensor);

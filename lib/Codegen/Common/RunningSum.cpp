@@ -25,18 +25,6 @@ Value RunningSum::emitStep(const Line &line, Value at, Value before) {
       isa<FloatType>(x.getType())
           ? arith::AddFOp::create(builder, loc, before, x).getResult()
           : arith::AddIOp::create(builder, loc, before, x).getResult();
-  Type element = getElementTypeOrSelf(op.getResult());
-  Value number = lines.locate(line, at);
-  Value result = puller.getResultBuffer(0);
-  Value written = op.getExclusive() ? before : after;
-  bool accumulates = !op->use_empty() && isa<AccumulateOp>(*op->user_begin());
-  if (accumulates) {
-    Value old = puller.load(result, element, number);
-    written =
-        isa<FloatType>(old.getType())
-            ? arith::AddFOp::create(builder, loc, old, written).getResult()
-            : arith::AddIOp::create(builder, loc, old, written).getResult();
-  }
-  puller.store(written, result, element, number);
+  puller.storeOrAdd(op.getExclusive() ? before : after, lines.locate(line, at));
   return after;
 }
