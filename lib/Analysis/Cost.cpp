@@ -126,11 +126,11 @@ static bool isLookedUp(const IterationSpace &space, unsigned i) {
 }
 
 /// Returns the bytes that the op reads of operand `i`: at most those that it
-/// writes if indices choose what is read.
+/// writes if indices choose what is read. A sum of products reads all of them.
 static double getBytesRead(Operation *op, const IterationSpace &space,
                            unsigned i) {
   double bytes = getBytes(op->getOperand(i));
-  if (!isLookedUp(space, i))
+  if (!isLookedUp(space, i) || sumsProducts(op, space))
     return bytes;
   double written = 0;
   for (Value result : op->getResults())
