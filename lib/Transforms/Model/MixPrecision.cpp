@@ -185,13 +185,18 @@ void PrecisionMixer::narrowOperands(Operation *op) {
 void PrecisionMixer::rewriteMatmul(Operation *op) {
   narrowOperands(op);
   SmallVector<Type> types;
-  LogicalResult inferred =
-      llvm::cast<InferTypeOpInterface>(op).inferReturnTypes(
-          op->getContext(), op->getLoc(), op->getOperands(),
-          op->getDiscardableAttrDictionary(), op->getPropertiesStorage(),
-          op->getRegions(), types);
-  assert(succeeded(inferred) && "only element types have changed");
-  (void)inferred;
+  if (auto infers = dyn_cast<InferTypeOpInterface>(op)) {
+    LogicalResult inferred = infers.inferReturnTypes(
+        op->getContext(), op->getLoc(), op->getOperands(),
+        op->getDiscardableAttrDictionary(), op->getPropertiesStorage(),
+        op->getRegions(), types);
+    assert(succeeded(inferred) && "only element types have changed");
+    (void)inferred;
+  } else {
+    assert(op->hasTrait<OpTrait::SameOperandsAndResultElementType>());
+    types.push_back(llvm::cast<RankedTensorType>(op->getResult(0).getType())
+                        .clone(getElementTypeOrSelf(op->getOperand(0))));
+  }
   for (auto [result, type] : llvm::zip(op->getResults(), types))
     setNarrow(result, type, widened);
 }
