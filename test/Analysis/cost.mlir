@@ -55,3 +55,10 @@ func.func @shared_keys(%q: tensor<2x3x8x4xf32>, %k: tensor<2x1x8x4xf32>) -> tens
   %a, %lse = pp.attention %q, %k, %k {causal} : tensor<2x3x8x4xf32>, tensor<2x1x8x4xf32>, tensor<2x1x8x4xf32>
   return %a : tensor<2x3x8x4xf32>
 }
+
+// All of both operands is read, also where one alone has a dimension and it is not cut: the gradient of a weight of 3.
+func.func @convolution(%x: tensor<3x1x2x64xf32>, %dy: tensor<1x4x2x64xf32>) -> tensor<3x1x4x3xf32> {
+  // expected-remark @below {{9216 flops, 0 elements, 3728 bytes; backward}}
+  %0 = pp.conv %x, %dy offsets [-1] : tensor<3x1x2x64xf32>, tensor<1x4x2x64xf32> to tensor<3x1x4x3xf32>
+  return %0 : tensor<3x1x4x3xf32>
+}

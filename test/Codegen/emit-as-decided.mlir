@@ -89,3 +89,11 @@ pp.kernel @attention(%x: tensor<2x3x300x64xf32>) -> tensor<2x3x300x64xf32> attri
   %o, %lse = pp.attention %x, %x, %x : tensor<2x3x300x64xf32>, tensor<2x3x300x64xf32>, tensor<2x3x300x64xf32>
   pp.return %o : tensor<2x3x300x64xf32>
 }
+
+// Columns of a convolution, fewer in a tile.
+// CHECK-LABEL: llvm.func internal @convolution_loops
+// CHECK: llvm.alloca %{{.*}} x f32
+pp.kernel @convolution(%x: tensor<2x1x3x8xf32>, %w: tensor<1x4x3x3xf32>) -> tensor<2x1x4x6xf32> attributes {form = #pp.form<conv 2x1x4x6>, tiles = #pp.tiles<24 of 2 columns>} {
+  %0 = pp.conv %x, %w : tensor<2x1x3x8xf32>, tensor<1x4x3x3xf32> to tensor<2x1x4x6xf32>
+  pp.return %0 : tensor<2x1x4x6xf32>
+}

@@ -37,3 +37,11 @@ pp.kernel @keys(%x: tensor<1x2x80x4xf32>) -> tensor<1x2x80x4xf32> attributes {fo
   %o, %lse = pp.attention %x, %x, %x : tensor<1x2x80x4xf32>, tensor<1x2x80x4xf32>, tensor<1x2x80x4xf32>
   pp.return %o : tensor<1x2x80x4xf32>
 }
+
+// -----
+
+// expected-error @below {{'pp.kernel' op has no tiles of columns; run --pp-plan-kernels first}}
+pp.kernel @convolution(%x: tensor<2x1x3x8xf32>, %w: tensor<1x4x3x3xf32>) -> tensor<2x1x4x6xf32> attributes {form = #pp.form<conv 2x1x4x6>, tiles = #pp.tiles<6 of 8 elements>} {
+  %0 = pp.conv %x, %w : tensor<2x1x3x8xf32>, tensor<1x4x3x3xf32> to tensor<2x1x4x6xf32>
+  pp.return %0 : tensor<2x1x4x6xf32>
+}

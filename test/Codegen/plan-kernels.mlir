@@ -73,3 +73,12 @@ module attributes {pp.thresholds = {"flat-tile" = 5 : i64}} {
     pp.return %0 : tensor<33xf32>
   }
 }
+
+// -----
+
+// Tiles of a convolution are columns of its result.
+// CHECK: pp.kernel @convolution{{.*}}tiles = #pp.tiles<16 of 64 columns>
+pp.kernel @convolution(%x: tensor<2x1x3x101xf32>, %w: tensor<1x4x3x3xf32>) -> tensor<2x1x4x100xf32> attributes {form = #pp.form<conv 2x1x4x100>} {
+  %0 = pp.conv %x, %w : tensor<2x1x3x101xf32>, tensor<1x4x3x3xf32> to tensor<2x1x4x100xf32>
+  pp.return %0 : tensor<2x1x4x100xf32>
+}

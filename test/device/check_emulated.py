@@ -26,7 +26,7 @@ sys.path[:0] = [TEST, os.path.join(TEST, "generation"), os.path.join(TEST, "grad
 from check_constants import cases as constant_models  # noqa: E402
 from check_gradients import graph_of, op_of  # noqa: E402
 from emulated_models import CAUSAL, FLAT, HUGE, in_type  # noqa: E402
-from emulated_models import attention_model, changed_attention_model, grouped_generator, head_model, index_model, rows_model, scatter_model  # noqa: E402
+from emulated_models import attention_model, changed_attention_model, conv_model, grouped_generator, head_model, index_model, rows_model, scatter_model  # noqa: E402
 from graph import model_text  # noqa: E402
 from matmul_cases import gemm, module_text  # noqa: E402
 from matmul_cases import modules as matmul_modules  # noqa: E402
@@ -207,6 +207,19 @@ def index_cases(kernels):
     for (sizes, element), plan in itertools.product(itertools.product(INDICES, ["f64", "f32", "bf16"]), ([], ["--threshold", "gpu-threads=32"])):
         yield (f"indices {'x'.join(map(str, sizes))} {element}{', few threads' if plan else ''}",
                lambda text=index_model(*sizes, element), plan=plan: kernels.check_stages(text, plan))
+
+
+CONVOLUTIONS = {
+    "padded": ((2, 1, 3, 33), (1, 4, 3, 3), (33,), "offsets [-1]"),
+    "causal in groups": ((2, 40, 1, 9), (40, 1, 1, 4), (9,), "offsets [-3]"),
+    "strided": ((1, 2, 3, 9, 11), (2, 5, 3, 3, 3), (5, 6), "strides [2, 2] offsets [-1, -1]"),
+    "dilated": ((1, 1, 2, 40), (1, 3, 2, 4), (31,), "dilations [3]"),
+    "spread": ((2, 1, 2, 9), (1, 2, 2, 4), (20,), "strides [2] offsets [-3] spreads [3]")}
+
+
+def conv_cases(kernels):
+    for (name, sizes), element in itertools.product(CONVOLUTIONS.items(), ["f64", "f32", "bf16"]):
+        yield f"convolution, {name} {element}", lambda text=conv_model(*sizes, element): kernels.check_stages(text, [])
 
 
 # Rows of each remainder of a vector; of a part of a warp, a warp and a block; above 32 times 256 bytes, with that pitch.
@@ -481,7 +494,7 @@ def main():
         planted = [("planted: " + name, lambda bug=bug: check_bug(kernels, *bug)) for name, bug in BUGS.items()]
         planted += [("planted: matmul, " + name, lambda bug=bug: check_matmul_bug(kernels, *bug)) for name, bug in MATMUL_BUGS.items()]
         harness.cases([*planted, ("buffers of 2^31 elements", lambda: check_huge(kernels)),
-                       ("kernels once", lambda: check_once(kernels)), *rows_cases(kernels), *scatter_cases(kernels), *index_cases(kernels),
+                       ("kernels once", lambda: check_once(kernels)), *rows_cases(kernels), *scatter_cases(kernels), *index_cases(kernels), *conv_cases(kernels),
                        *head_cases(kernels), *attention_cases(kernels), *changed_attention_cases(kernels),
                        *generation_cases(kernels), *matmul_cases(kernels, harness.args.full), *op_cases(kernels),
                        *graph_cases(kernels, harness.args.graphs), *model_cases(kernels), *constant_cases(kernels),

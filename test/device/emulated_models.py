@@ -80,6 +80,25 @@ func.func @indices(%x: {x} {{pp.input = "x"}}) -> tensor<{wide}> {{
 """
 
 
+def conv_model(x, w, sizes, windows, element):
+    """A convolution and its gradients. `x`: [B, G, C, S...], `w`: [G, O, C, K...], `sizes`: P..."""
+    def typed(shape, element=element):
+        return f"tensor<{'x'.join(map(str, shape))}x{element}>"
+    y, wide = (*x[:2], w[1], *sizes), "f32" if element == "bf16" else element
+    return f"""
+func.func @conv(%x: {typed(x)} {{pp.input = "x"}}) -> tensor<{wide}> {{
+  %g = pp.param "g" {{init = #pp.init<normal, 0.0, 1.0>}} : tensor<{x[-1]}x{element}>
+  %w = pp.param "w" {{init = #pp.init<normal, 0.0, 1.0>}} : {typed(w)}
+  %h = pp.mul %x, %g : {typed(x)}, tensor<{x[-1]}x{element}>
+  %y = pp.conv %h, %w {windows} : {typed(x)}, {typed(w)} to {typed(y)}
+  %c = pp.cast %y : {typed(y)} to {typed(y, wide)}
+  %s = pp.mul %c, %c : {typed(y, wide)}, {typed(y, wide)}
+  %loss = pp.reduce mean %s {list(range(len(y)))} : {typed(y, wide)}
+  return %loss : tensor<{wide}>
+}}
+"""
+
+
 def head_model(rows, columns, element):
     """A head with a bias and a loss: matmuls write and read the logits and their gradient, whose rows are padded."""
     x, w, b = f"tensor<2x{rows}x8x{element}>", f"tensor<8x{columns}x{element}>", f"tensor<{columns}x{element}>"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 # Ops whose result type their operands do not tell.
-TYPED_RESULT = {"reshape", "slice", "pad", "broadcast", "cast", "count", "one_hot", "dispatch", "combine"}
+TYPED_RESULT = {"reshape", "slice", "pad", "broadcast", "cast", "count", "one_hot", "dispatch", "combine", "conv"}
 RESULTS = {"attention": 2, "top_k": 2, "sort": 2}
 WITH_IDS = {"top_k", "sort"}  # ops whose second result is indices
 TYPES = {"float64": "f64", "float32": "f32", "int32": "i32", "int64": "i64", "bool": "i1"}

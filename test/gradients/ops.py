@@ -10,6 +10,7 @@ import numpy as np
 
 from graph import Ids, P, Rows
 from support.attention import attention
+from support.convolution import conv
 
 erf = np.vectorize(math.erf, otypes=[float])
 
@@ -178,6 +179,29 @@ def index_cases():
     return c
 
 
+def conv_cases():
+    """[x, w, P..., windows]: x [B, G, C, S...], w [G, O, C, K...]."""
+    shapes = [
+        ((2, 1, 3, 8), (1, 4, 3, 3), (8,), {"offsets": [-1]}),
+        ((2, 1, 2, 9), (1, 3, 2, 1), (9,), {}),
+        ((1, 2, 2, 12), (2, 1, 2, 3), (5,), {"strides": [2]}),
+        ((2, 5, 1, 7), (5, 1, 1, 4), (7,), {"offsets": [-3]}),
+        ((1, 1, 2, 70), (1, 2, 2, 5), (35,), {"strides": [2], "offsets": [-2]}),
+        ((1, 1, 2, 11), (1, 2, 2, 3), (5,), {"dilations": [3]}),
+        ((1, 1, 2, 6), (1, 2, 2, 3), (13,), {"offsets": [-2], "spreads": [2]}),
+        ((1, 1, 1, 5), (1, 2, 1, 4), (9,), {"strides": [2], "offsets": [-3], "spreads": [3]}),
+        ((1, 1, 1, 5), (1, 1, 1, 4), (7,), {"strides": [4], "dilations": [3], "offsets": [-7], "spreads": [6]}),
+        ((1, 1, 1, 9), (1, 1, 1, 4), (6,), {"strides": [-2], "dilations": [-1], "offsets": [11]}),
+        ((1, 1, 1, 5), (1, 2, 1, 3), (6,), {"strides": [-3], "dilations": [2], "offsets": [9], "spreads": [2]}),
+        ((1, 1, 1, 40), (1, 1, 1, 38), (3,), {}),
+        ((2, 2, 2, 5, 6), (2, 3, 2, 3, 2), (5, 5), {"offsets": [-1, 0]}),
+        ((1, 1, 2, 6, 7), (1, 2, 2, 3, 3), (3, 4), {"strides": [2, 2], "offsets": [-1, -1]}),
+        ((1, 1, 1, 3, 2), (1, 1, 1, 2, 3), (6, 5), {"offsets": [-1, -2], "spreads": [2, 2]}),
+        ((1, 1, 2, 3, 4, 2), (1, 1, 2, 2, 2, 2), (2, 3, 3), {"offsets": [0, 0, -1]})]
+    return [("conv %0, %1" + "".join(f" {name} {values}" for name, values in windows.items()),
+             lambda x, w, sizes=sizes, windows=windows: conv(x, w, sizes, **windows), [P(*x), P(*w)]) for x, w, sizes, windows in shapes]
+
+
 def elementwise(op, forward, **domain):
     """Shapes of rank 0 to 3, odd sizes and a size that fills vectors."""
     return [(f"{op}", forward, [P(*shape, **domain)]) for shape in [(), (1,), (7,), (3, 16), (2, 3, 5)]]
@@ -332,5 +356,6 @@ def cases():
           ("cross_entropy %0, %1 {ignore_index = -1 : i64}", cross_entropy,
            [Rows(4, 5), Ids(4, high=5, ignored=(0, 1, 2, 3, 6))])]
     c += index_cases()
+    c += conv_cases()
     c += [("mse %0, %1", lambda x, y: ((x - y) ** 2).mean(), [Rows(*s), Rows(*s)]) for s in [(3,), (2, 4)]]
     return c

@@ -351,21 +351,14 @@ class Printer:
         return self.reshape(self.broadcast(x, dims, wide), shape)
 
     def print_conv1d(self, node, dtype, shape, x, operands):
-        """A matmul for each tap, of rows moved by it; positions outside are zero."""
-        weight, total = operands[1], None
-        taps, length = weight.shape[0], x.shape[1]
-        for tap in range(taps):
-            shift = tap - node["left"]
-            moved = x
-            if shift and abs(shift) < length:
-                kept = self.part(x, 1, max(shift, 0), length - abs(shift))
-                moved = self.window("pad", kept, [0, max(-shift, 0), 0], x.shape)
-            elif shift:
-                continue
-            matrix = self.reshape(self.part(weight, 0, tap, 1), weight.shape[1:])
-            product = self.matmul(moved, matrix)
-            total = product if total is None else self.binary("add", total, product)
-        return total
+        """Channels of x and of the weight [taps, channels, results] come first, of one group."""
+        rows, length, channels = x.shape
+        weight = self.transpose(operands[1], [2, 1, 0])
+        x = self.reshape(self.transpose(x, [0, 2, 1]), (rows, 1, channels, length))
+        weight = self.reshape(weight, (1, *weight.shape))
+        to = (rows, 1, shape[2], length)
+        y = self.op(f"conv {x.ssa}, {weight.ssa} offsets [{-node['left']}]", f"{x.type}, {weight.type}", dtype, to, f" to {type_text(dtype, to)}")
+        return self.transpose(self.reshape(y, (rows, shape[2], length)), [0, 2, 1])
 
     def print_rope(self, node, dtype, shape, x, _):
         if not node.get("by_hand", True):

@@ -83,6 +83,12 @@ class Layers(Dice):
     def l_mlp(self, h):
         return self.residual(h, self.dense(self.act(self.dense(h, self.hidden)), self.channels))
 
+    def l_conv(self, h):
+        """Along the sequence, to a projection."""
+        taps = self.pick([1, 2, 3])
+        y = self.b.conv1d(h, self.weight(taps, self.channels, self.hidden), self.pick(range(taps)))
+        return self.residual(h, self.dense(self.act(y), self.channels))
+
     def l_gated(self, h):
         """Both projections in one matmul."""
         b, both = self.b, self.dense(h, 2 * self.hidden, fused=2)

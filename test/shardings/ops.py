@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from layout import tile_indices
+from support.convolution import conv
 
 DTYPES = {"f64": np.float64, "f32": np.float32, "i32": np.int32, "i64": np.int64, "i1": np.bool_}
 OPS = {}
@@ -371,6 +372,14 @@ def cumsum(op, x):
     x = np.flip(x, op["dim"]) if op.has("reverse") else x
     sums = np.cumsum(x, op["dim"], dtype=x.dtype) - (x if op.has("exclusive") else 0)
     return np.flip(sums, op["dim"]) if op.has("reverse") else sums
+
+
+# --- convolutions ------------------------------------------------------------
+
+
+@define("conv")
+def convolution(op, x, w):
+    return conv(x, w, op.shape()[3:], **{name: op[name] for name in ("strides", "dilations", "offsets", "spreads") if op.has(name)})
 
 
 # --- attention ---------------------------------------------------------------

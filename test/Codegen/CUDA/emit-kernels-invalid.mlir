@@ -55,3 +55,12 @@ pp.kernel @scatter(%d: tensor<8x96xf32>, %i: tensor<8xi32>) -> tensor<16x96xf32>
   %0 = pp.embedding_grad %i, %d : tensor<8xi32>, tensor<8x96xf32> to tensor<16x96xf32>
   pp.return %0 : tensor<16x96xf32>
 }
+
+// -----
+
+// expected-error@+1 {{'pp.kernel' op has no tiles of one element per thread; run --pp-plan-cuda-kernels first}}
+pp.kernel @convolution(%x: tensor<2x1x3x8xf32>, %w: tensor<1x4x3x3xf32>) -> tensor<2x1x4x6xf32>
+    attributes {form = #pp.form<conv 2x1x4x6>, threads = #pp.threads<32, 1 per row, 1 each>, tiles = #pp.tiles<1 of 64 elements>} {
+  %0 = pp.conv %x, %w : tensor<2x1x3x8xf32>, tensor<1x4x3x3xf32> to tensor<2x1x4x6xf32>
+  pp.return %0 : tensor<2x1x4x6xf32>
+}

@@ -214,3 +214,11 @@ module attributes {pp.thresholds = {"gpu-threads" = 32 : i64, "gpu-each" = 2 : i
     pp.return %o, %ka, %va : tensor<1x1x1x8xf32>, tensor<1x1x99x8xf32>, tensor<1x1x99x8xf32>
   }
 }
+
+// -----
+
+// CHECK: pp.kernel @convolution{{.*}}threads = #pp.threads<256, 1 per row, 1 each>, tiles = #pp.tiles<4 of 256 elements>
+pp.kernel @convolution(%x: tensor<2x1x3x101xf32>, %w: tensor<1x4x3x3xf32>) -> tensor<2x1x4x100xf32> attributes {form = #pp.form<conv 2x1x4x100>} {
+  %0 = pp.conv %x, %w : tensor<2x1x3x101xf32>, tensor<1x4x3x3xf32> to tensor<2x1x4x100xf32>
+  pp.return %0 : tensor<2x1x4x100xf32>
+}

@@ -358,3 +358,9 @@ func.func @states(%x: tensor<4x8xf32>, %c: tensor<8xf32>, %v: tensor<1x8xf32>) {
   %4 = pp.leave_microbatch %3 {dim = 0 : i64, microbatches = 2 : i64} : tensor<2x8xf32> to tensor<4x8xf32>
   return
 }
+
+func.func @convolution(%x: tensor<2x5x3x8xf32>, %w: tensor<5x4x3x7xf32>) {
+  // expected-remark @below {{a=2 b=5 c=4 d=3(sum) e=7(replicate) f=6(replicate): [a, b, d, .], [b, c, d, e] -> [a, b, c, f]; linear in {0}, {1}.}}
+  %0 = pp.conv %x, %w : tensor<2x5x3x8xf32>, tensor<5x4x3x7xf32> to tensor<2x5x4x6xf32>
+  return
+}

@@ -176,3 +176,16 @@ func.func @rotated(%q: tensor<2x2x4x4xf32> {pp.input = "q"}, %angles: tensor<4x1
   %0 = pp.reduce sum %out [0, 1, 2, 3] : tensor<2x2x4x4xf32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+// A convolution, whose result's type is not inferred.
+// CHECK-LABEL: @convolution(
+// CHECK: pp.conv %{{.*}}, %{{.*}} offsets [-1] : tensor<2x1x3x8xbf16>, tensor<1x4x3x3xbf16> to tensor<2x1x4x8xbf16>
+pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v4", features = "">, precision = "bf16"}
+func.func @convolution(%x: tensor<2x1x3x8xf32> {pp.input = "x"}) -> tensor<f32> {
+  %w = pp.param "w" {init = #pp.init<zeros>} : tensor<1x4x3x3xf32>
+  %y = pp.conv %x, %w offsets [-1] : tensor<2x1x3x8xf32>, tensor<1x4x3x3xf32> to tensor<2x1x4x8xf32>
+  %0 = pp.reduce sum %y [0, 1, 2, 3] : tensor<2x1x4x8xf32>
+  return %0 : tensor<f32>
+}

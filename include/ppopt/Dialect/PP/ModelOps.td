@@ -337,6 +337,37 @@ def PP_MatmulOp : PP_ModelOp<"matmul", [PP_Infer, PP_LinearSpace, PP_Adjoint, PP
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
 }
 
+def PP_ConvOp : PP_ModelOp<"conv", [PP_LinearSpace, PP_Form, PP_Adjoint, SameOperandsAndResultElementType]> {
+  let summary = "convolution, in groups, of any number of spatial dimensions";
+  let description = [{
+    x is [B, G, C, S...], w [G, O, C, K...] and the result [B, G, O, P...], for G groups of C channels that become O. Its element at p is the sum over
+    c and k of w times the element of x at `strides` * p + `dilations` * k + `offsets` in each spatial dimension, where x has one. So an offset
+    of -1 is one element of padding on the left, and the size of the result says how much there is on the right. With `spreads` element i of x is
+    at place i * spread, and nothing between (a transposed convolution). Strides and dilations are 1 by default, or negative: from the end to the
+    start. The gradients are convolutions again. Products of bf16 are added in f32. Axes may cut B, G, C and O.
+
+    Kernels read x directly. Windows that lie side by side are faster as a `pp.reshape`, `pp.transpose` and `pp.matmul`.
+
+    Example:
+
+    ```mlir
+    %y = pp.conv %x, %w offsets [-1] : tensor<2x1x3x8xf32>, tensor<1x4x3x3xf32> to tensor<2x1x4x8xf32>
+    %z = pp.conv %x, %w strides [2] : tensor<2x1x3x8xf32>, tensor<1x4x3x3xf32> to tensor<2x1x4x3xf32>
+    %t = pp.conv %x, %w offsets [-2] spreads [2] : tensor<2x1x3x8xf32>, tensor<1x4x3x3xf32> to tensor<2x1x4x17xf32>
+    ```
+  }];
+  let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$w, OptionalAttr<DenseI64ArrayAttr>:$strides, OptionalAttr<DenseI64ArrayAttr>:$dilations,
+                       OptionalAttr<DenseI64ArrayAttr>:$offsets, OptionalAttr<DenseI64ArrayAttr>:$spreads);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$x `,` $w (`strides` $strides^)? (`dilations` $dilations^)? (`offsets` $offsets^)? (`spreads` $spreads^)? attr-dict `:` type($x) `,` type($w) `to` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The element p of a spatial dimension of the result reads x, for k of w, at (stride * p + dilation * k + offset) / spread.
+    struct Window { int64_t stride, dilation, offset, spread; };
+    Window getWindow(unsigned dim);
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Positions
 //===----------------------------------------------------------------------===//

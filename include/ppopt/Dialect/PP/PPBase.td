@@ -286,13 +286,15 @@ def PP_KernelForm : PP_Enum<"KernelForm", "how a kernel goes through its space",
   I32EnumAttrCase<"AttentionStep", 4, "attention_step">,  // of one position, with caches
   I32EnumAttrCase<"AttentionGrad", 5, "attention_grad">,
   I32EnumAttrCase<"Order", 6, "order">,                   // rows of indices, by their elements' order
-  I32EnumAttrCase<"Scan", 7, "scan">]>;                   // running sums along a dimension
+  I32EnumAttrCase<"Scan", 7, "scan">,                     // running sums along a dimension
+  I32EnumAttrCase<"Conv", 8, "conv">]>;                   // sums over the elements of a window
 
 def PP_FormAttr : PP_Attr<"Form", "form"> {
   let summary = "a kernel's form and its space";
   let description = [{
     The last of `sizes` is the columns of the space, the others are its rows. Rows, columns: the shape of the full values, without
-    dimensions of size 1. Scatter: that of the rows that are added. Attention: that of q. Example: `#pp.form<rows 7x33>`.
+    dimensions of size 1. Scatter: that of the rows that are added. Attention: that of q. Conv: that of the result.
+    Example: `#pp.form<rows 7x33>`.
   }];
   let parameters = (ins EnumParameter<PP_KernelForm>:$kind, ArrayRefParameter<"int64_t">:$sizes);
   let assemblyFormat = "`<` $kind custom<Sizes>($sizes) `>`";

@@ -69,6 +69,7 @@ ALLOWED = {
     "EmbeddingGradOp": {file: FORM for file in ("EmitColumns", "ScatterThread", "TableRows")},
     "ScatterAddOp": {file: FORM for file in ("EmitColumns", "EmitScatter", "LineTiles", "LineThreads", "LinesAlongDim")},
     "OrderOp": {file: FORM for file in ("EmitOrder", "OrderRow")},
+    "ConvOp": {file: FORM for file in ("Convolution", "EmitConvolution")},
     "CumsumOp": {file: FORM for file in ("EmitScan", "LineThreads", "RunningSum")},
     "AttentionOp": {file: FORM for file in ("EmitAttention", "EmitAttentionForward", "EmitWarpAttention", "WarpAttention", "AttentionTile")},
     "AttentionStepOp": {"EmitAttentionStep": FORM},
