@@ -1,11 +1,9 @@
-//===- BuildMatmuls.cpp - Linear layers, matmuls, patch embeddings --------===//
+//===- BuildMatmuls.cpp - Linear layers, matmuls --------------------------===//
 
 #include "BuildEinsum.h"
 #include "Emitter.h"
 
 #include "llvm/ADT/STLExtras.h"
-
-#include <numeric>
 
 using namespace llvm;
 using namespace mlir;
@@ -71,92 +69,6 @@ Values buildAddMatmul(OpCall &call, Emitter &emit) {
   return {y};
 }
 
-//===----------------------------------------------------------------------===//
-// Convolutions whose windows do not overlap
-//===----------------------------------------------------------------------===//
-
-/// One number for all dimensions, or one for each.
-Shape perDim(Shape list, int64_t dims) {
-  if (list.size() == 1)
-    list.assign(dims, list.front());
-  return list;
-}
-
-/// Why a convolution is no patch embedding; empty if it is one.
-std::string whyNoPatches(OpCall &call, ArrayRef<int64_t> kernel, int64_t dims) {
-  if (call.isText("padding") && call.text("padding", "") != "valid")
-    return "pads";
-  auto isAll = [&](ArrayRef<int64_t> list, int64_t value) {
-    return llvm::all_of(list, [&](int64_t each) { return each == value; });
-  };
-  if (call.has("transposed") && call.flag("transposed", false))
-    return "is transposed";
-  call.has("output_padding"); // of transposed ones
-  Shape stride = perDim(call.integers("stride", Shape(dims, 1)), dims);
-  bool isPointwise = isAll(kernel, 1) && isAll(stride, 1);
-  if (!isPointwise && ArrayRef(stride) != kernel)
-    return "has windows that overlap or leave gaps";
-  if (!call.isText("padding") && !isAll(call.integers("padding", Shape()), 0))
-    return "pads";
-  if (!isAll(call.integers("dilation", Shape(dims, 1)), 1))
-    return "is dilated";
-  if (call.integer("groups", 1) != 1)
-    return "has groups";
-  return "";
-}
-
-/// [N, C, H, W] as [N, patches, C * kernel] times the weight.
-Values buildConvolution(OpCall &call, Emitter &emit) {
-  Value x = emit.value(call.tensor("input")),
-        weight = emit.value(call.tensor("weight"));
-  if (Emitter::rankOf(weight) < 2) {
-    call.fail("has a weight without channels");
-    return {};
-  }
-  ArrayRef<int64_t> kernel = Emitter::shapeOf(weight).drop_front(2);
-  int64_t dims = kernel.size(), rank = Emitter::rankOf(x);
-  if (std::string why = whyNoPatches(call, kernel, dims);
-      !why.empty() || rank != dims + 2) {
-    call.fail("is a convolution that " +
-              (why.empty() ? "has no batch" : std::move(why)) +
-              ": only patch embeddings, whose stride is the kernel's size, are "
-              "supported");
-    return {};
-  }
-  Shape in(Emitter::shapeOf(x)), out = call.result().shape, cut = in, split;
-  bool isWhole = int64_t(out.size()) == rank;
-  for (int64_t i = 0; isWhole && i < dims; ++i)
-    isWhole = kernel[i] > 0 && out[2 + i] == in[2 + i] / kernel[i];
-  if (!isWhole) {
-    call.fail("makes a number of patches that its input does not have");
-    return {};
-  }
-  int64_t channels = in[1], window = channels, patches = 1;
-  split.append({in[0], channels});
-  Shape perm = {0};
-  for (int64_t i = 0; i < dims; ++i) {
-    cut[2 + i] = out[2 + i] * kernel[i];
-    split.append({out[2 + i], kernel[i]});
-    perm.push_back(2 + 2 * i);
-    window *= kernel[i];
-    patches *= out[2 + i];
-  }
-  perm.push_back(1);
-  for (int64_t i = 0; i < dims; ++i)
-    perm.push_back(3 + 2 * i);
-  x = emit.slice(x, Shape(rank, 0), cut);
-  x = emit.transpose(emit.reshape(x, split), perm);
-  x = emit.reshape(x, {in[0], patches, window});
-  Value flat = emit.reshape(weight, {out[1], window});
-  Value y = emit.matmul(x, emit.transpose(flat, {1, 0}));
-  if (call.has("bias"))
-    y = emit.add(y, emit.value(call.tensor("bias")));
-  return {emit.reshape(emit.transpose(y, {0, 2, 1}), out)};
-}
-
-constexpr StringLiteral patchesOnly =
-    "windows that overlap or leave gaps, padding, dilation, groups";
-
 const OpRow rows[] = {
     {"aten.linear.default", buildLinear},
     {"aten.matmul.default", buildMatmul},
@@ -169,11 +81,6 @@ const OpRow rows[] = {
     {"aten.addmv.default", buildAddMatmul},
     {"aten.baddbmm.default", buildAddMatmul},
     {"aten.einsum.default", buildEinsum, "a letter twice in one operand"},
-    {"aten.conv1d.default", buildConvolution, patchesOnly},
-    {"aten.conv2d.default", buildConvolution, patchesOnly},
-    {"aten.conv2d.padding", buildConvolution, patchesOnly},
-    {"aten.conv3d.default", buildConvolution, patchesOnly},
-    {"aten.convolution.default", buildConvolution, patchesOnly},
 };
 
 } // namespace

@@ -130,6 +130,7 @@ ArrayRef<OpRow> shapeRows();
 ArrayRef<OpRow> reductionRows();
 ArrayRef<OpRow> normRows();
 ArrayRef<OpRow> matmulRows();
+ArrayRef<OpRow> convolutionRows();
 ArrayRef<OpRow> attentionRows();
 ArrayRef<OpRow> embeddingRows();
 ArrayRef<OpRow> indexRows();

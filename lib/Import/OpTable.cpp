@@ -10,11 +10,13 @@ using namespace mlir::pp::pt2;
 static StringMap<const OpRow *> makeTable() {
   StringMap<const OpRow *> table;
   for (ArrayRef<OpRow> rows :
-       {elementwiseRows(), shapeRows(), reductionRows(), normRows(),
-        matmulRows(), attentionRows(), embeddingRows(), indexRows(), lossRows(),
-        recurrentRows(), writeRows(), formulaRows(), scanRows(), marginRows(),
-        diagonalRows(), linearAlgebraRows(), orderRows(), scatterRows(),
-        randomRows()})
+       {elementwiseRows(), shapeRows(),         reductionRows(),
+        normRows(),        matmulRows(),        convolutionRows(),
+        attentionRows(),   embeddingRows(),     indexRows(),
+        lossRows(),        recurrentRows(),     writeRows(),
+        formulaRows(),     scanRows(),          marginRows(),
+        diagonalRows(),    linearAlgebraRows(), orderRows(),
+        scatterRows(),     randomRows()})
     for (const OpRow &row : rows)
       table[row.op] = &row;
   return table;

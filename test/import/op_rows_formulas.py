@@ -92,9 +92,9 @@ def contractions(r):
                        lambda x, y, z: torch.addr(z, y[0, 0], x[0, 0], alpha=3), lambda x, y, z: torch.addmv(z[:4, 0], x[0], z[0], beta=0.5),
                        lambda x, y, z: torch.ger(z[0], z[:, 0]), lambda x, y, z: torch.vdot(z[:, 0], z[:, 1]),
                        lambda x, y, z: F.bilinear(x[:, 0], z[:3], x[:, :2])]),
-               dict(x=x, y=y, z=z))
+               dict(x=x, y=y, z=z), core=False)
     yield Case(lambda x, y, weight, bias: F.bilinear(x, y, weight, bias), dict(x=r.normal(3, 2, 4), y=r.normal(3, 2, 5), weight=r.normal(6, 4, 5), bias=r.normal(6)),
-               label="bilinear")
+               label="bilinear", core=False)
     yield Case(lambda v, g, t: [torch._weight_norm(v, g, 0), torch._weight_norm(v, g.view(1, 3)[:, :2].sum(1, keepdim=True).expand(1, 4), 1),
                                 torch._weight_norm(v, t, -1)], dict(v=r.normal(3, 4), g=r.positive(3, 1), t=r.positive()), label="weight_norm")
 
@@ -105,7 +105,7 @@ def diagonals(r):
     yield Case(all_of([torch.trace, torch.diag, lambda x: torch.diag(x, 2), lambda x: torch.diag(x[0]), lambda x: torch.diag(x[0], -1), torch.diag_embed,
                        lambda x: torch.diag_embed(x, 2), lambda x: torch.diag_embed(x, -1, 0, 1), lambda x: torch.diag_embed(x, 1, 0, 2),
                        lambda x: torch.diagonal_scatter(x, x[:, 0]), lambda x: torch.diagonal_scatter(x, x[0, :2], -1),
-                       lambda x: (x * 2).fill_diagonal_(0.5), lambda x: torch.diagonal(x[None] * x[:, None], 1, 0, 2)]), dict(x=x))
+                       lambda x: (x * 2).fill_diagonal_(0.5), lambda x: torch.diagonal(x[None] * x[:, None], 1, 0, 2)]), dict(x=x), core=False)
 
 
 @row()

@@ -74,8 +74,25 @@ def patches(r):
     yield Case(lambda weight, bias, image: F.conv2d(image, weight, bias, stride=2), dict(weight=r.normal(5, 3, 2, 2), bias=r.normal(5)), dict(image=image))
     yield Case(lambda weight, image: F.conv2d(image, weight, stride=(4, 3)), dict(weight=r.normal(5, 3, 4, 3)), dict(image=image), label="no_bias")
     yield Case(lambda weight, image: F.conv2d(image, weight), dict(weight=r.normal(5, 3, 1, 1)), dict(image=image), label="pointwise")
-    yield Case(lambda weight, image: F.conv2d(image, weight, stride=1), dict(weight=r.normal(5, 3, 2, 2)), dict(image=image), label="overlapping", refused="conv2d")
-    yield Case(lambda weight, image: F.conv2d(image, weight, stride=2, groups=3), dict(weight=r.normal(3, 1, 2, 2)), dict(image=image), label="groups", refused="conv2d")
+
+
+@row()
+def convolutions(r):
+    def case(label, f, weight, *image, outputs=0):
+        given = dict(weight=r.normal(*weight)) | ({"bias": r.normal(outputs)} if outputs else {})
+        return Case(f, given, dict(image=r.normal(BATCH, *image)), label=label)
+    yield case("overlapping", lambda weight, bias, image: F.conv2d(image, weight, bias), (5, 3, 2, 2), 3, 4, 6, outputs=5)
+    yield case("groups", lambda weight, image: F.conv2d(image, weight, stride=2, groups=3), (6, 1, 2, 2), 3, 4, 6)
+    yield case("padded", lambda weight, bias, image: F.conv2d(image, weight, bias, padding=(1, 2), stride=(2, 1), dilation=(1, 2)), (4, 2, 3, 2), 2, 5, 6, outputs=4)
+    yield case("causal", lambda weight, bias, image: F.conv1d(image, weight, bias, padding=3, groups=4)[..., :7], (4, 1, 4), 4, 7, outputs=4)
+    yield case("same", lambda weight, image: F.conv1d(image, weight, padding="same", dilation=3), (3, 2, 4), 2, 9)
+    yield case("valid", lambda weight, image: F.conv1d(image, weight, padding="valid"), (3, 2, 4), 2, 9)
+    yield case("three", lambda weight, image: F.conv3d(image, weight, padding=1), (2, 2, 3, 3, 3), 2, 3, 4, 2)
+    yield case("transposed", lambda weight, bias, image: F.conv_transpose1d(image, weight, bias, stride=3, padding=1, output_padding=2, dilation=2), (4, 3, 3), 4, 5,
+               outputs=3)
+    yield case("transposed_groups", lambda weight, image: F.conv_transpose2d(image, weight, stride=2, padding=1, groups=2), (4, 3, 3, 2), 4, 3, 4)
+    yield case("transposed_three", lambda weight, image: F.conv_transpose3d(image, weight, stride=2), (2, 1, 2, 2, 2), 2, 2, 3, 2)
+    yield Case(lambda weight, image: F.conv1d(image, weight, padding=1), dict(weight=r.normal(3, 2, 3)), {}, dict(image=r.normal(2, 5)), label="no_batch")
 
 
 class Layer:
