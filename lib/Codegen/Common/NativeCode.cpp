@@ -82,6 +82,7 @@ createMachine(ModuleOp module, StringRef cpu, StringRef features) {
   llvm::TargetOptions options;
   // The result of contraction would depend on what else a kernel computes.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  options.UseInitArray = true; // C libraries run no constructors in .ctors
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, cpu, features, options, llvm::Reloc::PIC_));
   if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(cpu)) {
