@@ -248,7 +248,7 @@ std::string PlanFlags::setSchedule() {
   return wrong.empty() ? "" : schedule + ": " + wrong;
 }
 
-/// Warns if the plan's processor multiplies bf16 matrices slower than f32
+/// Warns if the plan's processor multiplies bf16 matrices no faster than f32
 /// matrices.
 void PlanFlags::warnOfBF16(bool isNative) const {
   std::string lack =
@@ -259,7 +259,7 @@ void PlanFlags::warnOfBF16(bool isNative) const {
     return;
   // A virtual machine may hide what its processor has.
   errs() << "ppopt " << line.command.name
-         << ": warning: --precision bf16 will be slower than f32 on "
+         << ": warning: --precision bf16 will be no faster than f32 on "
          << (isNative ? "this machine (" + plan.target.cpu + "), which offers "
                       : plan.target.cpu + ", which has ")
          << lack

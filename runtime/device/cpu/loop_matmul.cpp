@@ -2,6 +2,7 @@
 
 #include "device/cpu/loop_matmul.h"
 
+#include "device/cpu/bf16.h"
 #include "device/cpu/ceil_div.h"
 #include "device/cpu/target_clones.h"
 #include "device/cpu/team.h"
@@ -14,34 +15,6 @@
 namespace ppopt {
 
 namespace {
-
-//===----------------------------------------------------------------------===//
-// Elements
-//===----------------------------------------------------------------------===//
-
-struct bf16 {
-  uint16_t bits;
-};
-
-float load(const bf16 &element) {
-  uint32_t bits = uint32_t(element.bits) << 16;
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-float load(const float &element) { return element; }
-double load(const double &element) { return element; }
-
-void store(bf16 &element, float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  if (value != value)
-    element.bits = uint16_t(bits >> 16) | 0x40; // keeps it a NaN
-  else
-    element.bits = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
-}
-void store(float &element, float value) { element = value; }
-void store(double &element, double value) { element = value; }
 
 //===----------------------------------------------------------------------===//
 // The inner loop

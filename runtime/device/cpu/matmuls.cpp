@@ -1,5 +1,4 @@
-//===- matmuls.cpp - Chooses implementations of matmuls
-//--------------------===//
+//===- matmuls.cpp - Chooses implementations of matmuls -------------------===//
 
 #include "ppopt/matmul.h"
 
@@ -34,8 +33,9 @@ implement(const MatmulDescriptor &matmul, int threads, size_t workspaceBytes) {
   MatmulDescriptor plain = canonicalMatmul(matmul);
   if (!fits32Bits(plain))
     return makeLoopMatmul(plain, threads);
-  if (auto panels = makePanelMatmul(plain, threads, workspaceBytes))
-    return panels;
+  if (plain.type != MatmulType::bf16 || !multipliesBF16())
+    if (auto panels = makePanelMatmul(plain, threads, workspaceBytes))
+      return panels;
   if (auto library = makeOneDnnMatmul(plain, threads, workspaceBytes))
     return library;
   return makeLoopMatmul(plain, threads);
@@ -49,7 +49,13 @@ PreparedMatmul::PreparedMatmul(const MatmulDescriptor &matmul, int threads,
       flopCount(matmul.flops()) {}
 
 size_t matmulWorkspaceBytes(const MatmulDescriptor &matmul, int threads) {
-  return implement(matmul, threads, SIZE_MAX)->workspaceBytes();
+  size_t bytes = implement(matmul, threads, SIZE_MAX)->workspaceBytes();
+  MatmulDescriptor plain = canonicalMatmul(matmul);
+  // Machines differ in whether bf16 becomes panels.
+  if (plain.type == MatmulType::bf16 && fits32Bits(plain))
+    if (auto panels = makePanelMatmul(plain, threads, SIZE_MAX))
+      bytes = std::max(bytes, panels->workspaceBytes());
+  return bytes;
 }
 
 std::string matmulImplementation(const MatmulDescriptor &matmul, int threads,

@@ -233,4 +233,9 @@ makeOneDnnMatmul(const MatmulDescriptor &matmul, int threads,
   return nullptr;
 }
 
+bool multipliesBF16() {
+  constexpr int wanted = int(dnnl::cpu_isa::avx512_core_bf16);
+  return (int(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
+}
+
 } // namespace ppopt

@@ -19,6 +19,10 @@ std::unique_ptr<MatmulImplementation>
 makeOneDnnMatmul(const MatmulDescriptor &matmul, int threads,
                  size_t workspaceBytes);
 
+/// Whether this machine has instructions that multiply bf16. Without them
+/// oneDNN converts, and is slower than with f32.
+bool multipliesBF16();
+
 } // namespace ppopt
 
 #endif // PPOPT_RUNTIME_DEVICE_CPU_ONEDNN_MATMUL_H

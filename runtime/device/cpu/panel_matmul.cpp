@@ -6,10 +6,15 @@
 // the sum over parts of the depth, in order, so its bits depend on the matmul
 // alone, not on the number of threads or on who computes it.
 //
+// Elements of bf16 become f32 where they are packed. If C is bf16 too, an item
+// sums in f32, over all parts, and rounds once. Its sums are a thread's, or if
+// a block has not all parts, those of all items are kept from block to block.
+//
 //===----------------------------------------------------------------------===//
 
 #include "device/cpu/panel_matmul.h"
 
+#include "device/cpu/bf16.h"
 #include "device/cpu/ceil_div.h"
 #include "device/cpu/target_clones.h"
 #include "device/cpu/team.h"
@@ -54,6 +59,30 @@ template <typename Element> constexpr int64_t side = 32 / sizeof(Element);
 
 template <typename Element> using Row [[gnu::vector_size(32)]] = Element;
 
+template <typename Element>
+[[gnu::always_inline]] inline void loadRow(Row<Element> &row,
+                                           const Element *from) {
+  std::memcpy(&row, from, sizeof row);
+}
+
+[[gnu::always_inline]] inline void loadRow(Row<float> &row, const bf16 *from) {
+  using Narrow [[gnu::vector_size(16)]] = uint16_t;
+  Narrow bits;
+  std::memcpy(&bits, from, sizeof bits);
+  row = (Row<float>)(__builtin_convertvector(bits, Row<uint32_t>) << 16);
+}
+
+template <typename Element>
+[[gnu::always_inline]] inline void copyRow(Element *to, const Element *from,
+                                           int64_t count) {
+  std::memcpy(to, from, count * sizeof(Element));
+}
+
+PPOPT_CLONES void copyRow(float *to, const bf16 *from, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    to[i] = load(from[i]);
+}
+
 [[gnu::always_inline]] inline void transpose(Row<double> (&r)[4]) {
   Row<double> low01 = __builtin_shufflevector(r[0], r[1], 0, 4, 2, 6),
               high01 = __builtin_shufflevector(r[0], r[1], 1, 5, 3, 7),
@@ -86,13 +115,19 @@ template <typename Element> using Row [[gnu::vector_size(32)]] = Element;
   }
 }
 
+PPOPT_CLONES void roundRow(bf16 *to, const float *from, int64_t count,
+                           bool accumulates) {
+  for (int64_t i = 0; i < count; ++i)
+    store(to[i], accumulates ? load(to[i]) + from[i] : from[i]);
+}
+
 /// Packs `depth` x `columns` elements into a strip [depth][width]; those of a
 /// column are contiguous.
-template <typename Element>
+template <typename Element, typename Source>
 [[gnu::always_inline]] inline void
-transposeColumns(const Element *from, int64_t columnStride, int64_t depth,
+transposeColumns(const Source *from, int64_t columnStride, int64_t depth,
                  int64_t columns, Element *to, int64_t width) {
-  constexpr int64_t n = side<Element>, line = 64 / sizeof(Element);
+  constexpr int64_t n = side<Element>, line = 64 / sizeof(Source);
   int64_t wholeDepth = depth / n * n, wholeColumns = columns / n * n;
   // Read a cache line of a column to its end before the next column's line,
   // which may map to the same cache set.
@@ -105,7 +140,7 @@ transposeColumns(const Element *from, int64_t columnStride, int64_t depth,
       for (int64_t p = begin; p < std::min(begin + line, wholeDepth); p += n) {
         Row<Element> rows[n];
         for (int64_t i = 0; i < n; ++i)
-          std::memcpy(&rows[i], from + (j + i) * columnStride + p, 32);
+          loadRow(rows[i], from + (j + i) * columnStride + p);
         transpose(rows);
         for (int64_t i = 0; i < n; ++i)
           std::memcpy(to + (p + i) * width + j, &rows[i], 32);
@@ -113,10 +148,16 @@ transposeColumns(const Element *from, int64_t columnStride, int64_t depth,
     }
   for (int64_t p = 0; p < depth; ++p)
     for (int64_t j = p < wholeDepth ? wholeColumns : 0; j < columns; ++j)
-      to[p * width + j] = from[p + j * columnStride];
+      to[p * width + j] = load(from[p + j * columnStride]);
 }
 
 PPOPT_CLONES void packColumns(const float *from, int64_t columnStride,
+                              int64_t depth, int64_t columns, float *to,
+                              int64_t width) {
+  transposeColumns(from, columnStride, depth, columns, to, width);
+}
+
+PPOPT_CLONES void packColumns(const bf16 *from, int64_t columnStride,
                               int64_t depth, int64_t columns, float *to,
                               int64_t width) {
   transposeColumns(from, columnStride, depth, columns, to, width);
@@ -129,27 +170,25 @@ PPOPT_CLONES void packColumns(const double *from, int64_t columnStride,
 }
 
 /// Copies rows into strips; all of them are whole.
-template <typename Element, int64_t width>
-void copyRows(const Element *from, int64_t rowStride, int64_t rows,
+template <int64_t width, typename Element, typename Source>
+void copyRows(const Source *from, int64_t rowStride, int64_t rows,
               int64_t strips, Element *to, int64_t stripStride) {
   // The hardware does not prefetch rows that are so short and far apart.
   constexpr int64_t rowsAhead = 8;
   for (int64_t p = 0; p < rows; ++p, from += rowStride, to += width)
     for (int64_t j = 0; j < strips; ++j) {
       __builtin_prefetch(from + rowsAhead * rowStride + j * width);
-      std::memcpy(to + j * stripStride, from + j * width,
-                  width * sizeof(Element));
+      copyRow(to + j * stripStride, from + j * width, width);
     }
 }
 
-template <typename Element>
-void copyRows(const Element *from, int64_t rowStride, int64_t rows,
+template <typename Element, typename Source>
+void copyRows(const Source *from, int64_t rowStride, int64_t rows,
               int64_t strips, Element *to, int64_t width, int64_t stripStride) {
   switch (width) {
 #define CASE(width)                                                            \
   case width:                                                                  \
-    return copyRows<Element, width>(from, rowStride, rows, strips, to,         \
-                                    stripStride);
+    return copyRows<width>(from, rowStride, rows, strips, to, stripStride);
     CASE(4)
     CASE(6)
     CASE(8)
@@ -163,8 +202,8 @@ void copyRows(const Element *from, int64_t rowStride, int64_t rows,
 /// Packs `depth` x `columns` elements into strips of `width` columns,
 /// [strip][depth][width], the last of which ends with zeros. Strips are
 /// `stripStride` apart.
-template <typename Element>
-void packStrips(const Element *from, int64_t depthStride, int64_t columnStride,
+template <typename Element, typename Source>
+void packStrips(const Source *from, int64_t depthStride, int64_t columnStride,
                 int64_t depth, int64_t columns, Element *to, int64_t width,
                 int64_t stripStride) {
   int64_t whole = columns / width * width;
@@ -180,17 +219,19 @@ void packStrips(const Element *from, int64_t depthStride, int64_t columnStride,
   }
   for (int64_t j = 0; j < columns; j += width, to += stripStride) {
     int64_t count = std::min(width, columns - j);
-    const Element *first = from + j * columnStride;
+    const Source *first = from + j * columnStride;
     if (depthStride == 1 && columnStride != 1)
       packColumns(first, columnStride, depth, count, to, width);
     else
       for (int64_t p = 0; p < depth; ++p)
         for (int64_t i = 0; i < count; ++i)
-          to[p * width + i] = first[p * depthStride + i * columnStride];
+          to[p * width + i] = load(first[p * depthStride + i * columnStride]);
   }
 }
 
-template <typename Element> class PanelMatmul : public MatmulImplementation {
+/// Multiplies elements of type Source as Elements, to Results.
+template <typename Element, typename Source, typename Result>
+class PanelMatmul : public MatmulImplementation {
 public:
   PanelMatmul(const MatmulDescriptor &matmul, int threads)
       : matmul(matmul), threads(threads),
@@ -202,9 +243,9 @@ public:
 
   void run(const void *a, const void *b, void *c,
            void *workspace) const override {
-    Operands operands{
-        static_cast<const Element *>(a), static_cast<const Element *>(b),
-        static_cast<Element *>(c), static_cast<Element *>(workspace)};
+    Operands operands{static_cast<const Source *>(a),
+                      static_cast<const Source *>(b), static_cast<Result *>(c),
+                      static_cast<Element *>(workspace)};
     for (int64_t i = -1; i < blocks(); ++i) {
       // In one job, so that threads wait for each other once per block. In the
       // order of strips: most of those that a thread multiplies it has packed,
@@ -226,7 +267,7 @@ public:
 
   size_t workspaceBytes() const override {
     return sizeof(Element) * (blockElements() * std::min<int64_t>(blocks(), 2) +
-                              elementsOfA() * threads);
+                              elementsOfA() * threads + elementsOfSums());
   }
   std::string name() const override {
     return "tiles of " + std::to_string(kernel.rows) + "x" +
@@ -236,8 +277,9 @@ public:
 
 private:
   struct Operands {
-    const Element *a, *b;
-    Element *c, *workspace;
+    const Source *a, *b;
+    Result *c;
+    Element *workspace;
   };
   /// What is multiplied with a packed part of B: of these batches, strips, and
   /// parts of the depth.
@@ -254,9 +296,11 @@ private:
   int64_t parts() const { return ceilDiv(matmul.k, depth); }
   bool isTransposed() const { return matmul.a[3] != 1; }
   bool isCopied() const {
-    return isTransposed() ||
+    return isTransposed() || !std::is_same_v<Source, Element> ||
            matmul.a[2] * int64_t(sizeof(Element)) % conflictBytes == 0;
   }
+  /// Sums are not in C until they are complete.
+  static constexpr bool isRounded = !std::is_same_v<Result, Element>;
 
   // Workspace: the same whatever the tiles of the machine are.
 
@@ -271,9 +315,17 @@ private:
   int64_t rowStrideOfCopy() const {
     return depth + rowPadding / int64_t(sizeof(Element));
   }
+  int64_t itemRows() const {
+    return std::min(mostItemRows, matmul.m + mostTileRows - 1);
+  }
   int64_t elementsOfA() const {
-    int64_t itemRows = std::min(mostItemRows, matmul.m + mostTileRows - 1);
-    return isCopied() ? itemRows * rowStrideOfCopy() : 0;
+    return isCopied() ? itemRows() * rowStrideOfCopy() : 0;
+  }
+  bool areSumsKept() const { return blockParts < parts(); }
+  int64_t elementsOfSums() const {
+    return isRounded ? (areSumsKept() ? matmul.m : itemRows() * threads) *
+                           paddedColumns(blockStrips * kernel.columns)
+                     : 0;
   }
 
   // Blocks of B.
@@ -283,16 +335,18 @@ private:
   void chooseBlocks() {
     constexpr int64_t most = mostBlockBytes / sizeof(Element);
     int64_t ofPart = depth * paddedColumns(matmul.n);
-    blockParts = std::clamp<int64_t>(most / ofPart, 1, parts());
+    blockParts = isRounded && parts() * depth * fewestItemColumns <= most
+                     ? parts()
+                     : std::clamp<int64_t>(most / ofPart, 1, parts());
     blockBatches =
         blockParts < parts()
             ? 1
             : std::clamp<int64_t>(most / (ofPart * parts()), 1, batches());
     blockStrips = strips;
-    if (ofPart > most)
-      blockStrips =
-          std::max<int64_t>(1, most / (depth * mostTileColumns<Element>)) *
-          mostTileColumns<Element> / kernel.columns;
+    if (ofPart * blockParts > most)
+      blockStrips = std::max<int64_t>(1, most / (depth * blockParts *
+                                                 mostTileColumns<Element>)) *
+                    mostTileColumns<Element> / kernel.columns;
   }
 
   int64_t batchBlocks() const { return ceilDiv(batches(), blockBatches); }
@@ -387,35 +441,67 @@ private:
     Element *copy = operands.workspace +
                     blockElements() * std::min<int64_t>(blocks(), 2) +
                     member * elementsOfA();
+    int64_t firstColumn = (block.strips.begin + group.begin) * kernel.columns;
+    int64_t rowOfSums =
+        (areSumsKept() ? blockStrips : size(group)) * kernel.columns;
+    Element *sums = sumsOf(operands, row, group, member);
+    Result *c =
+        operands.c + offset(matmul.c, batch) + row * matmul.c[2] + firstColumn;
     for (int64_t part = block.parts.begin; part < block.parts.end; ++part) {
       device::callProgressHook();
       StripMatmul<Element> strip;
       strip.depth = depthOf(part);
       strip.rows = rows;
-      strip.cStride = matmul.c[2];
-      strip.result = part == 0 && !matmul.accumulate ? TileResult::set
-                     : isSummedApart()               ? TileResult::added
-                                                     : TileResult::continued;
+      strip.cStride = isRounded ? rowOfSums : matmul.c[2];
+      strip.result = part == 0 && (isRounded || !matmul.accumulate)
+                         ? TileResult::set
+                     : isSummedApart() ? TileResult::added
+                                       : TileResult::continued;
       setA(strip,
            operands.a + offset(matmul.a, batch) + row * matmul.a[2] +
                part * depth * matmul.a[3],
            copy);
       const Element *packed = packedPart(operands, block, batch, part);
       for (int64_t i = group.begin; i < group.end; ++i) {
-        int64_t column = (block.strips.begin + i) * kernel.columns;
+        int64_t column = (i - group.begin) * kernel.columns;
         strip.b = packed + i * depth * kernel.columns;
-        strip.c =
-            operands.c + offset(matmul.c, batch) + row * matmul.c[2] + column;
-        strip.columns = std::min(kernel.columns, matmul.n - column);
+        if constexpr (isRounded)
+          strip.c = sums + column;
+        else
+          strip.c = c + column;
+        strip.columns =
+            std::min(kernel.columns, matmul.n - firstColumn - column);
         kernel.multiply(strip);
       }
     }
+    if constexpr (isRounded) {
+      if (block.parts.end < parts())
+        return;
+      int64_t columns =
+          std::min(size(group) * kernel.columns, matmul.n - firstColumn);
+      for (int64_t i = 0; i < rows; ++i)
+        roundRow(c + i * matmul.c[2], sums + i * rowOfSums, columns,
+                 matmul.accumulate);
+    }
+  }
+
+  /// Where those of an item begin, if they are rounded.
+  Element *sumsOf(const Operands &operands, int64_t row, const Share &group,
+                  int member) const {
+    int64_t columns = blockStrips * kernel.columns;
+    return operands.workspace +
+           blockElements() * std::min<int64_t>(blocks(), 2) +
+           elementsOfA() * threads +
+           (areSumsKept() ? row * columns + group.begin * kernel.columns
+                          : member * itemRows() * paddedColumns(columns));
   }
 
   /// A as it lies, or copied.
-  void setA(StripMatmul<Element> &strip, const Element *a,
-            Element *copy) const {
-    strip.a = isCopied() ? copy : a;
+  void setA(StripMatmul<Element> &strip, const Source *a, Element *copy) const {
+    if constexpr (std::is_same_v<Source, Element>)
+      strip.a = isCopied() ? copy : a;
+    else
+      strip.a = copy;
     strip.aStride = isTransposed() ? 0
                     : isCopied()   ? rowStrideOfCopy()
                                    : matmul.a[2];
@@ -424,8 +510,7 @@ private:
                  kernel.rows, strip.depth * kernel.rows);
     else if (isCopied())
       for (int64_t i = 0; i < strip.rows; ++i)
-        std::memcpy(copy + i * rowStrideOfCopy(), a + i * matmul.a[2],
-                    strip.depth * sizeof(Element));
+        copyRow(copy + i * rowStrideOfCopy(), a + i * matmul.a[2], strip.depth);
   }
 
   static int64_t size(const Share &share) { return share.end - share.begin; }
@@ -447,10 +532,12 @@ private:
   int64_t rowGroups = 1, stripGroups = 1;
 };
 
-template <typename Element>
+template <typename Element, typename Source = Element,
+          typename Result = Element>
 std::unique_ptr<MatmulImplementation> make(const MatmulDescriptor &matmul,
                                            int threads, size_t workspaceBytes) {
-  auto made = std::make_unique<PanelMatmul<Element>>(matmul, threads);
+  auto made =
+      std::make_unique<PanelMatmul<Element, Source, Result>>(matmul, threads);
   if (made->workspaceBytes() > workspaceBytes)
     return nullptr;
   return made;
@@ -470,7 +557,9 @@ makePanelMatmul(const MatmulDescriptor &matmul, int threads,
   case MatmulType::f32:
     return make<float>(matmul, threads, workspaceBytes);
   case MatmulType::bf16:
-    return nullptr;
+    return matmul.cType == MatmulType::bf16
+               ? make<float, bf16, bf16>(matmul, threads, workspaceBytes)
+               : make<float, bf16>(matmul, threads, workspaceBytes);
   }
   return nullptr;
 }

@@ -7,9 +7,9 @@
 
 namespace ppopt {
 
-/// Packs B and multiplies it in tiles of C that registers hold. Returns null if
-/// the matmul has too few rows for packing to pay off, if B is a vector, if its
-/// elements are bf16, or if the workspace is too small.
+/// Packs B and multiplies it in tiles of C that registers hold, bf16 as f32.
+/// Returns null if the matmul has too few rows for packing to pay off, if B is
+/// a vector, or if the workspace is too small.
 std::unique_ptr<MatmulImplementation>
 makePanelMatmul(const MatmulDescriptor &matmul, int threads,
                 size_t workspaceBytes);

@@ -2,6 +2,7 @@
 
 #include "device/cpu/loop_matmul.h"
 #include "device/cpu/matmul.h"
+#include "device/cpu/onednn_matmul.h"
 
 #include <gtest/gtest.h>
 
@@ -482,14 +483,20 @@ bool isPanels(const std::string &name, int depth) {
          name.find(", panels of " + std::to_string(depth)) != name.npos;
 }
 
+/// Those that panels compute on this machine.
+std::vector<Types> typesOfPanels() {
+  return {std::begin(allTypes),
+          multipliesBF16() ? std::begin(allTypes) + 2 : std::end(allTypes)};
+}
+
 /// Shapes in which tiles, strips and parts of the depth end in the middle, with
 /// few of them for many threads.
 TEST(Matmuls, PanelsDoNotDependOnThreads) {
-  for (MatmulType type : {MatmulType::f32, MatmulType::f64})
+  for (auto [type, cType] : typesOfPanels())
     for (bool aIsTransposed : {false, true})
       for (bool bIsTransposed : {false, true}) {
         MatmulDescriptor p = dense(200, 70, 600, true);
-        p.type = p.cType = type;
+        p.type = type, p.cType = cType;
         p.batch = {1, 2};
         p.a = {0, 200 * 600, 600, 1};
         p.b = {0, 70 * 600, 70, 1};
@@ -499,7 +506,7 @@ TEST(Matmuls, PanelsDoNotDependOnThreads) {
         if (bIsTransposed)
           p.b[2] = 1, p.b[3] = 600;
         Buffer a(type, 2 * 200 * 600), b(type, 2 * 70 * 600),
-            start(type, 2 * 200 * 70);
+            start(cType, 2 * 200 * 70);
         a.randomise(1), b.randomise(2), start.randomise(3);
         auto run = [&](int threads) {
           size_t bytes = matmulWorkspaceBytes(p, threads);
@@ -520,7 +527,7 @@ TEST(Matmuls, PanelsDoNotDependOnThreads) {
 /// Blocks of B of which each is a part of the depth, some columns, or some
 /// batches. With several threads A is copied with each of them.
 TEST(Matmuls, PanelsOfSeveralBlocks) {
-  for (auto [m, n, k, batches] : {std::array<int64_t, 4>{33, 100, 5900, 1},
+  for (auto [m, n, k, batches] : {std::array<int64_t, 4>{250, 100, 5900, 1},
                                   {33, 1700, 530, 1},
                                   {33, 140, 530, 12}})
     for (bool transposeA : {false, true}) {
@@ -536,8 +543,12 @@ TEST(Matmuls, PanelsOfSeveralBlocks) {
       p.b[1] = n * k;
       p.c[1] = m * n;
       p.accumulate = true;
-      EXPECT_EQ(matmulImplementation(p, 3, SIZE_MAX).substr(0, 8), "tiles of");
-      expectRight(p, {3});
+      for (auto [type, cType] : typesOfPanels()) {
+        p.type = type, p.cType = cType;
+        EXPECT_EQ(matmulImplementation(p, 3, SIZE_MAX).substr(0, 8),
+                  "tiles of");
+        expectRight(p, {3});
+      }
     }
 }
 
@@ -554,6 +565,9 @@ TEST(Matmuls, WhoComputesWhat) {
   p = dense(64, 64, 64);
   p.type = p.cType = MatmulType::f64;
   EXPECT_TRUE(isPanels(matmulImplementation(p, 1, SIZE_MAX), 64));
+  p.type = p.cType = MatmulType::bf16;
+  EXPECT_EQ(isPanels(matmulImplementation(p, 1, SIZE_MAX), 64),
+            !multipliesBF16());
   // Less room than the library would like: another of its implementations.
   p = dense(96, 2048, 384, true);
   size_t bytes = matmulWorkspaceBytes(p, 1);
