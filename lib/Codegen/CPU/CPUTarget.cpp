@@ -52,6 +52,7 @@ public:
                : "neither AMX-BF16 nor AVX512-BF16";
   }
 
+  bool hasKernels(StringRef flag) const override { return flag == "denormals"; }
   void addPlanKernels(OpPassManager &manager,
                       const Machine &machine) const override {
     manager.addNestedPass<KernelOp>(
@@ -71,6 +72,7 @@ public:
     manager.addPass(
         createEmitKernels({getVectorBytes(machine.cpu, machine.features)}));
     buildLowerKernelsPipeline(manager);
+    manager.addPass(createFlushDenormals());
     manager.addPass(std::move(emitTasks));
     // Tasks have views of buffers until then.
     manager.addPass(createFinalizeMemRefToLLVMConversionPass());

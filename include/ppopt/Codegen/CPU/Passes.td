@@ -96,4 +96,22 @@ def LowerBF16ToI16 : Pass<"pp-lower-bf16-to-i16", "::mlir::LLVM::LLVMFuncOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def FlushDenormals : Pass<"pp-flush-denormals", "::mlir::ModuleOp"> {
+  let summary = "Makes a program compute without denormals, if its plan says so";
+  let description = [{
+    If the plan says `denormals = "flush"`, adds a constructor that sets two bits of MXCSR, the register of x86-64 that says how floating-point
+    instructions treat denormals: as operands they are 0, and so are results. The constructor runs before `main`, and threads inherit the register.
+    Functions say the same, so that LLVM folds constants to what the instructions give.
+
+    ```mlir
+    llvm.func @tanh_4_tiles(...)                           // before
+
+    llvm.func @tanh_4_tiles(...) attributes {denormal_fp_math = "preserve-sign,preserve-sign"}    // after
+    llvm.func internal @flush_denormals()
+    llvm.mlir.global_ctors ctors = [@flush_denormals], priorities = [0 : i32], data = [#llvm.zero]
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // PPOPT_CODEGEN_CPU_PASSES
