@@ -217,7 +217,7 @@ DriverResult api_memsetD8Async(DeviceMemory to, unsigned char value,
     fill.name = nameOf("fill", bytes);
     char *storage =
         machine.storage(context, to, bytes, "the destination", fill.name);
-    fill.run = [=] { std::memset(storage, value, bytes); };
+    fill.run = [=] { fillMemory(storage, value, bytes); };
     machine.enqueue(stream, std::make_shared<Work>(std::move(fill)));
   });
 }

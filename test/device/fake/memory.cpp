@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <mutex>
 #include <new>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,24 +23,21 @@ size_t roundUp(size_t bytes, size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-/// Poisoned bytes that all allocations share until they are written: as many as
-/// the largest of them has, for most processes allocate little.
-constexpr size_t patternBytes = size_t(16) << 20;
-int openPattern(size_t bytes) {
-  static const int file = memfd_create("ppopt-fake-cuda", MFD_CLOEXEC);
-  static std::mutex mutex;
-  static size_t filled = 0;
-  std::lock_guard lock(mutex);
-  if (bytes <= filled)
+/// Poisoned bytes that all memory shares until it is written. Few, for to fill
+/// them takes a process longer than to map them often.
+constexpr size_t patternBytes = size_t(2) << 20;
+int openPattern() {
+  static const int file = [] {
+    int file = memfd_create("ppopt-fake-cuda", MFD_CLOEXEC);
+    if (file < 0 || ftruncate(file, patternBytes) != 0)
+      throw std::bad_alloc();
+    const std::string piece(64 * 1024, char(poison));
+    for (size_t at = 0; at < patternBytes; at += piece.size())
+      if (pwrite(file, piece.data(), piece.size(), off_t(at)) !=
+          ssize_t(piece.size()))
+        throw std::bad_alloc();
     return file;
-  if (file < 0 || ftruncate(file, patternBytes) != 0)
-    throw std::bad_alloc();
-  void *pattern = mmap(nullptr, bytes, PROT_WRITE, MAP_SHARED, file, 0);
-  if (pattern == MAP_FAILED)
-    throw std::bad_alloc();
-  std::memset(static_cast<char *>(pattern) + filled, poison, bytes - filled);
-  munmap(pattern, bytes);
-  filled = bytes;
+  }();
   return file;
 }
 
@@ -53,7 +49,38 @@ char *map(size_t bytes, int protection) {
   return static_cast<char *>(memory);
 }
 
+/// Makes whole pages, which are mapped, full of poison.
+void mapPoison(char *begin, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += patternBytes)
+    if (mmap(begin + at, std::min(patternBytes, bytes - at),
+             PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+             openPattern(), 0) == MAP_FAILED)
+      throw std::bad_alloc();
+}
+
+void mapZeros(char *begin, size_t bytes) {
+  if (mmap(begin, bytes, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+           0) == MAP_FAILED)
+    throw std::bad_alloc();
+}
+
 } // namespace
+
+void fillMemory(char *begin, unsigned char value, size_t bytes) {
+  // Below it a fault for each page costs less.
+  constexpr size_t fewBytes = 64 * page;
+  if (bytes < fewBytes || (value != 0 && value != poison)) {
+    std::memset(begin, value, bytes);
+    return;
+  }
+  auto address = reinterpret_cast<uintptr_t>(begin);
+  size_t before = roundUp(address, page) - address,
+         pages = (bytes - before) / page * page;
+  std::memset(begin, value, before);
+  (value ? mapPoison : mapZeros)(begin + before, pages);
+  std::memset(begin + before + pages, value, bytes - before - pages);
+}
 
 // The begin is an odd multiple of the alignment. The page after the end belongs
 // to the allocation, for the message about an access there.
@@ -63,12 +90,7 @@ Allocation::Allocation(std::string name, size_t bytes,
   mapped = roundUp(alignment + bytes, page) + page;
   reserved = map(mapped, PROT_NONE);
   backing = map(mapped, PROT_READ | PROT_WRITE);
-  const int pattern = openPattern(std::min(patternBytes, mapped));
-  for (size_t at = 0; at < mapped; at += patternBytes)
-    if (mmap(backing + at, std::min(patternBytes, mapped - at),
-             PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
-             pattern, 0) == MAP_FAILED)
-      throw std::bad_alloc();
+  mapPoison(backing, mapped);
   address = reinterpret_cast<uintptr_t>(reserved) + alignment;
   bytesOf = backing + alignment;
   guard = std::make_unique<ppopt::fake::GuardedRange>(
@@ -135,7 +157,7 @@ PinnedMemory::~PinnedMemory() {
 
 void *PinnedMemory::allocate(size_t bytes) {
   char *memory = map(roundUp(bytes, page), PROT_READ | PROT_WRITE);
-  std::memset(memory, poison, bytes);
+  fillMemory(memory, poison, bytes);
   blocks[reinterpret_cast<uintptr_t>(memory)] = bytes;
   return memory;
 }

@@ -15,6 +15,10 @@ namespace ppopt::cuda::fake {
 
 inline constexpr unsigned char poison = 0xff;
 
+/// Sets bytes of an allocation's storage or of pinned memory. Whole pages that
+/// nobody writes later take neither memory nor time.
+void fillMemory(char *begin, unsigned char value, size_t bytes);
+
 /// Bytes of a GPU. Their addresses are of reserved pages, which nobody can
 /// access. Operations work on the storage, which is elsewhere.
 class Allocation {
