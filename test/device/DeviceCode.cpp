@@ -8,15 +8,21 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ExecutionEngine/Orc/ObjectTransformLayer.h"
 #include "llvm/IR/AttributeMask.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SHA1.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/Scalar/ScalarizeMaskedMemIntrin.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
@@ -413,7 +419,24 @@ Error DeviceCode::transform(const Texts &texts, Checks checks) {
   return Error::success();
 }
 
-Expected<DeviceCode> DeviceCode::read(MemoryBufferRef text, Checks checks) {
+/// How ORC names the object of a module.
+static constexpr StringLiteral kOfModule = "-jitted-objectbuffer";
+
+/// Keeps a compiled part for others: its module is named for the file.
+static Expected<std::unique_ptr<MemoryBuffer>>
+keepObject(std::unique_ptr<MemoryBuffer> object) {
+  StringRef path = object->getBufferIdentifier();
+  if (path.consume_back(kOfModule))
+    if (Error error = writeToOutput(path, [&](raw_ostream &out) {
+          out << object->getBuffer();
+          return Error::success();
+        }))
+      return error;
+  return object;
+}
+
+Expected<DeviceCode> DeviceCode::read(MemoryBufferRef text, Checks checks,
+                                      StringRef objects) {
   DeviceCode code;
   auto context = std::make_unique<LLVMContext>();
   auto module = readModule(text, *context);
@@ -426,6 +449,17 @@ Expected<DeviceCode> DeviceCode::read(MemoryBufferRef text, Checks checks) {
   if (!jit)
     return jit.takeError();
   code.jit = std::move(*jit);
+  if (!objects.empty()) {
+    if (std::error_code error = sys::fs::create_directories(objects))
+      return createStringError("can't make the folder '" + objects +
+                               "': " + error.message());
+    SHA1 digest;
+    digest.update(text.getBuffer());
+    code.objects = (objects + "/" + toHex(digest.final()) + "-" +
+                    Twine(static_cast<unsigned>(checks)) + "-")
+                       .str();
+    code.jit->getObjTransformLayer().setTransform(keepObject);
+  }
   if (Error error = code.prepare(checks))
     return error;
   return code;
@@ -455,14 +489,29 @@ Error DeviceCode::prepare(Checks checks) {
       [](const GlobalValue &value) { return isa<GlobalVariable>(value); });
 }
 
-/// Gives the compiler a copy of a part of the module. What it declares is
-/// defined in other parts.
+/// Returns the file of a compiled part.
+std::string DeviceCode::getObjectPath(
+    function_ref<bool(const GlobalValue &)> isTaken) const {
+  SHA1 names;
+  for (const GlobalValue &value : module->global_values())
+    if (!value.isDeclaration() && isTaken(value))
+      names.update((value.getName() + "\n").str());
+  return objects + toHex(names.final()) + ".o";
+}
+
+/// Gives the compiler a copy of a part of the module, unless somebody has
+/// compiled it. What it declares is defined in other parts.
 Error DeviceCode::add(function_ref<bool(const GlobalValue &)> isTaken) {
+  std::string path = objects.empty() ? "" : getObjectPath(isTaken);
+  if (!path.empty())
+    if (auto object = MemoryBuffer::getFile(path))
+      return jit->addObjectFile(std::move(*object));
   ValueToValueMapTy map;
   std::unique_ptr<Module> part =
       CloneModule(*module, map, [&](const GlobalValue *value) {
         return !value->isDeclaration() && isTaken(*value);
       });
+  part->setModuleIdentifier(path);
   return jit->addIRModule(orc::ThreadSafeModule(std::move(part), context));
 }
 

@@ -50,9 +50,11 @@ class DeviceCode {
 public:
   /// Reads a file, and compiles all kernels.
   static llvm::Expected<DeviceCode> load(llvm::MemoryBufferRef text);
-  /// Reads a file, and compiles nothing.
-  static llvm::Expected<DeviceCode> read(llvm::MemoryBufferRef text,
-                                         Checks checks);
+  /// Reads a file, and compiles nothing. `objects`: a folder where compiled
+  /// kernels are kept, for all that read this file; empty: none. It is for one
+  /// build of this code, on one machine.
+  static llvm::Expected<DeviceCode>
+  read(llvm::MemoryBufferRef text, Checks checks, llvm::StringRef objects = "");
 
   std::vector<KernelCode> kernels;
   const KernelCode *find(llvm::StringRef name) const;
@@ -64,10 +66,13 @@ private:
   llvm::Error transform(const Texts &texts, Checks checks);
   llvm::Error add(llvm::function_ref<bool(const llvm::GlobalValue &)> isTaken);
   llvm::Error link(KernelCode &kernel);
+  std::string getObjectPath(
+      llvm::function_ref<bool(const llvm::GlobalValue &)> isTaken) const;
 
   llvm::orc::ThreadSafeContext context;
   std::unique_ptr<llvm::Module> module; ///< instrumented
   llvm::StringSet<> isCompiled;         ///< functions
+  std::string objects; ///< how the files of compiled parts begin; empty: none
   std::unique_ptr<llvm::orc::LLJIT> jit;
   std::unique_ptr<std::vector<Site>> sites =
       std::make_unique<std::vector<Site>>();

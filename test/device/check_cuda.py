@@ -66,9 +66,9 @@ class Fake:
         assert os.path.exists(os.path.join(self.folder, "libcuda.so.1")), f"{self.folder} is not built"
 
     def variables(self, code, seed, gpus=1, **others):
-        """`code`: the device code that stands for the executable's PTX."""
+        """`code`: the device code that stands for the executable's PTX. What runs it once more finds it compiled beside it."""
         return {"LD_LIBRARY_PATH": self.folder, "PPOPT_FAKE_CUDA_CODE": code, "PPOPT_FAKE_CUDA": f"count={gpus},memory=4GiB",
-                "PPOPT_FAKE_CUDA_SEED": str(seed), **others}
+                "PPOPT_FAKE_CUDA_OBJECTS": os.path.join(os.path.dirname(code.split(":")[0]), "objects"), "PPOPT_FAKE_CUDA_SEED": str(seed), **others}
 
 
 class CudaPrograms(Programs):

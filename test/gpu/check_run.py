@@ -48,7 +48,8 @@ class Bundle:
         results, bundle = os.path.join(self.folder, name + ".json"), bundle or self.path
         fake = [] if where else ["--fake", self.fake]
         command = [sys.executable, os.path.join(bundle, "run"), bundle, *fake, "--results", results, *limits, *flags]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=dict(where or os.environ, **variables))
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300,
+                              env=dict(where or os.environ, PPOPT_FAKE_CUDA_OBJECTS=os.path.join(self.folder, "objects"), **variables))
         assert os.path.exists(results), done.stdout + done.stderr
         with open(results) as file, open(results[:-5] + ".txt") as table:
             return done.returncode, json.load(file), done.stdout + done.stderr, table.read()

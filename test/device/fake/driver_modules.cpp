@@ -18,7 +18,8 @@ const std::vector<std::unique_ptr<DeviceProgram>> &programs(Machine &machine) {
   for (size_t i = all->size(); i < machine.settings.code.size(); ++i) {
     std::string error;
     auto program = std::make_unique<DeviceProgram>(
-        machine.settings.code[i], machine.settings.checksAll, error);
+        machine.settings.code[i], machine.settings.checksAll,
+        machine.settings.objects, error);
     if (!error.empty())
       refuse(DriverResult::invalidPtx, "PPOPT_FAKE_CUDA_CODE: {}", error);
     all->push_back(std::move(program));

@@ -17,7 +17,7 @@ struct DeviceProgram::Code {
 };
 
 DeviceProgram::DeviceProgram(const std::string &path, bool checksAll,
-                             std::string &error)
+                             const std::string &objects, std::string &error)
     : checksAll(checksAll) {
   auto text = MemoryBuffer::getFile(path);
   if (!text) {
@@ -25,7 +25,8 @@ DeviceProgram::DeviceProgram(const std::string &path, bool checksAll,
     return;
   }
   auto loaded = emulated::DeviceCode::read(
-      **text, checksAll ? emulated::Checks::All : emulated::Checks::Bounds);
+      **text, checksAll ? emulated::Checks::All : emulated::Checks::Bounds,
+      objects);
   if (!loaded) {
     error = "'" + path + "': " + toString(loaded.takeError());
     return;

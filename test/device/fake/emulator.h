@@ -41,8 +41,10 @@ struct KernelRun {
 /// The kernels of a file of LLVM IR that `--save-device-ir` wrote.
 class DeviceProgram {
 public:
-  /// Sets `error` if the file cannot be used.
-  DeviceProgram(const std::string &path, bool checksAll, std::string &error);
+  /// Sets `error` if the file cannot be used. `objects`: where compiled kernels
+  /// are kept; empty: nowhere.
+  DeviceProgram(const std::string &path, bool checksAll,
+                const std::string &objects, std::string &error);
   ~DeviceProgram();
 
   const std::vector<KernelInfo> &kernels() const { return infos; }

@@ -198,6 +198,7 @@ Settings readSettings() {
         fmt::format("PPOPT_FAKE_CUDA_SEED is '{}', not a number", seed));
   for (std::string_view file : split(read("PPOPT_FAKE_CUDA_CODE"), ':'))
     settings.code.emplace_back(file);
+  settings.objects = read("PPOPT_FAKE_CUDA_OBJECTS");
   for (std::string_view plant : split(read("PPOPT_FAKE_CUDA_PLANT"), ','))
     settings.plants.push_back(readPlant(plant));
   settings.report = read("PPOPT_FAKE_CUDA_REPORT");

@@ -58,6 +58,7 @@ struct Settings {
   std::vector<int> matmulMicroseconds;
   uint64_t seed = 0;
   std::vector<std::string> code; ///< files of LLVM IR
+  std::string objects;           ///< a folder of compiled kernels; empty: none
   std::vector<Plant> plants;
   std::string report; ///< a file; empty: none
 };
