@@ -115,11 +115,11 @@ LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
   // The runtime refers to its devices weakly, so that an executable has one.
   std::string device = ("-Wl,--undefined=" + target.deviceMaker).str();
   command.push_back(device);
-  // Most of the archive, linked when ppopt was built (runtime/CMakeLists.txt).
+  // What programs use of the archive, linked when ppopt was built
+  // (runtime/CMakeLists.txt).
   std::string linked = (prefix + "/lib/" + target.deviceMaker + ".o").str();
-  if (llvm::sys::fs::exists(linked))
-    command.push_back(linked);
-  command.append({runtime, modules});
+  command.push_back(llvm::sys::fs::exists(linked) ? linked : runtime);
+  command.push_back(modules);
   command.push_back("-Wl,--as-needed");
   // It links in half of GNU ld's time; a program is too small for several
   // threads. To hash the program would take a tenth of that time.
