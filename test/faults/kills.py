@@ -22,9 +22,9 @@ from support.executable import Mismatch
 # As runtime/executor/phase_board.h has them.
 PHASES = ("start", "forward", "backward", "all-reduce", "transfer", "update", "evaluate", "other")
 ROW = struct.Struct("<4q32x")
-STEPS, EVERY = 240, 6
+STEPS, EVERY = 120, 6
 # Everything that resuming must bring back: moments and their count, the order of samples, dropout, the learning rate.
-FLAGS = ["--lr", "1e-3", "--warmup", "20", "--lr-schedule", "cosine", "--clip", "0.9", "--seed", "3", "--eval-every", "40",
+FLAGS = ["--lr", "1e-3", "--warmup", "20", "--lr-schedule", "cosine", "--clip", "0.9", "--seed", "3", "--eval-every", "20",
          "--eval-batches", "2"]
 # What is asked for is 5 s; a loaded machine gets more, and the figure is printed.
 DEADLINE = 30
