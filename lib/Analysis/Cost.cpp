@@ -387,7 +387,18 @@ Work pp::estimateKernelWork(KernelOp kernel) {
   return work;
 }
 
-Work pp::estimateBackwardWork(Operation *op, ArrayRef<bool> needed) {
+/// Returns which values the ops of a block read.
+static SmallVector<bool, 4> findRead(ValueRange values, Block &block) {
+  return llvm::map_to_vector<4>(values, [&](Value value) {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      return user->getBlock() == &block;
+    });
+  });
+}
+
+/// Also says what the backward reads of the forward.
+static Work estimateBackward(Operation *op, ArrayRef<bool> needed,
+                             BackwardReads &reads) {
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
   if (!differentiable || llvm::none_of(needed, [](bool need) { return need; }))
     return {};
@@ -407,7 +418,14 @@ Work pp::estimateBackwardWork(Operation *op, ArrayRef<bool> needed) {
   if (failed(differentiable.buildAdjoint(scratch.builder, resultGrads, needed,
                                          operandGrads)))
     return {};
+  reads = {findRead(op->getOperands(), scratch.block),
+           findRead(op->getResults(), scratch.block)};
   return scratch.getWork();
+}
+
+Work pp::estimateBackwardWork(Operation *op, ArrayRef<bool> needed) {
+  BackwardReads reads;
+  return estimateBackward(op, needed, reads);
 }
 
 //===----------------------------------------------------------------------===//
@@ -440,8 +458,8 @@ describeSurroundings(Operation *op, ArrayRef<bool> needed, bool isBackward) {
   return found;
 }
 
-double OpTimes::find(Operation *op, ArrayRef<bool> needed, bool isBackward,
-                     llvm::function_ref<Work()> estimate) {
+const OpTimes::Known &OpTimes::find(Operation *op, ArrayRef<bool> needed,
+                                    bool isBackward) {
   SmallVector<uintptr_t> surroundings =
       describeSurroundings(op, needed, isBackward);
   size_t hash =
@@ -456,17 +474,26 @@ double OpTimes::find(Operation *op, ArrayRef<bool> needed, bool isBackward,
         OperationEquivalence::isEquivalentTo(
             each.op, op, OperationEquivalence::ignoreValueEquivalence,
             /*markEquivalent=*/nullptr, OperationEquivalence::IgnoreLocations))
-      return each.time;
-  double time = estimate().getTime(device);
-  alike.push_back({op, std::move(surroundings), time});
-  return time;
+      return each;
+  BackwardReads reads;
+  Work work =
+      isBackward ? estimateBackward(op, needed, reads) : estimateWork(op);
+  reads.operands.resize(op->getNumOperands());
+  reads.results.resize(op->getNumResults());
+  alike.push_back(
+      {op, std::move(surroundings), work.getTime(device), std::move(reads)});
+  return alike.back();
 }
 
 double OpTimes::get(Operation *op) {
-  return find(op, {}, /*isBackward=*/false, [&] { return estimateWork(op); });
+  return find(op, {}, /*isBackward=*/false).time;
 }
 
 double OpTimes::getBackward(Operation *op, ArrayRef<bool> needed) {
-  return find(op, needed, /*isBackward=*/true,
-              [&] { return estimateBackwardWork(op, needed); });
+  return find(op, needed, /*isBackward=*/true).time;
+}
+
+const BackwardReads &OpTimes::getBackwardReads(Operation *op,
+                                               ArrayRef<bool> needed) {
+  return find(op, needed, /*isBackward=*/true).reads;
 }

@@ -107,6 +107,11 @@ int64_t getMatmulFlops(KernelOp kernel);
 /// of its results that have uses, to compute those of the operands in `needed`.
 Work estimateBackwardWork(Operation *op, ArrayRef<bool> needed);
 
+/// What the ops that autodiff adds for an op read of the forward.
+struct BackwardReads {
+  SmallVector<bool, 4> operands, results;
+};
+
 /// The times of ops on a device. Ops that are alike, as those of a model's
 /// layers are, are estimated once. No op may change between two calls.
 class OpTimes {
@@ -117,16 +122,17 @@ public:
   double get(Operation *op);
   /// The time of estimateBackwardWork, in nanoseconds.
   double getBackward(Operation *op, ArrayRef<bool> needed);
+  const BackwardReads &getBackwardReads(Operation *op, ArrayRef<bool> needed);
 
 private:
   struct Known {
     Operation *op;
     SmallVector<uintptr_t> surroundings;
     double time;
+    BackwardReads reads;
   };
 
-  double find(Operation *op, ArrayRef<bool> needed, bool isBackward,
-              llvm::function_ref<Work()> estimate);
+  const Known &find(Operation *op, ArrayRef<bool> needed, bool isBackward);
 
   Device device;
   DenseMap<size_t, SmallVector<Known, 1>> known; ///< by hash

@@ -27,7 +27,7 @@ private:
 /// The cost of a piece, independent of its number.
 struct Range {
   double compute = 0, receives = 0, sends = 0;
-  int64_t params = 0, saved = 0;
+  int64_t params = 0, saved = 0, temporary = 0;
 };
 
 class Cutter {
@@ -153,10 +153,18 @@ void Cutter::measureFrom(size_t point) {
     const CutProblem::Item &current = problem.items[item];
     compute += current.time;
     range.saved += current.savedBytes;
-    for (int read : current.reads)
-      if (problem.values[read].item < begin &&
-          isFirstReader(readers[read], item))
-        receives += problem.values[read].transferTime;
+    range.temporary = std::max(range.temporary, current.temporaryBytes);
+    for (int read : current.reads) {
+      if (!isFirstReader(readers[read], item))
+        continue;
+      const CutProblem::Value &value = problem.values[read];
+      if (value.item >= begin) {
+        range.saved += value.keptBytes;
+        continue;
+      }
+      receives += value.transferTime;
+      range.saved += value.receivedBytes;
+    }
     for (int param : current.params)
       if (isFirstReader(paramReaders[param], item))
         range.params += problem.paramBytes[param];
@@ -192,7 +200,7 @@ double Cutter::getTime(size_t i, size_t j, size_t piece) {
 
 int64_t Cutter::getMemory(size_t i, size_t j, size_t piece) {
   const Range &range = ranges.at(i, j);
-  return range.params + range.saved * problem.inFlight[piece];
+  return range.params + range.saved * problem.inFlight[piece] + range.temporary;
 }
 
 template <typename CostFn, typename CombineFn, typename TooLongFn>
@@ -301,8 +309,8 @@ std::pair<int, int64_t> Cutter::getLargest(const std::vector<size_t> &cut) {
 
 } // namespace
 
-Cut mlir::pp::cutByCost(const CutProblem &problem, int maxCutPoints) {
-  Cut cut;
+PieceCut mlir::pp::cutByCost(const CutProblem &problem, int maxCutPoints) {
+  PieceCut cut;
   int pieces = problem.placeOf.size(), items = problem.items.size();
   if (items < pieces) {
     cut.error = "the model has only " + std::to_string(items) +
@@ -311,17 +319,17 @@ Cut mlir::pp::cutByCost(const CutProblem &problem, int maxCutPoints) {
     return cut;
   }
   Cutter cutter(problem, std::max(maxCutPoints, 2 * pieces + 2));
-  std::vector<size_t> points = cutter.findFastest(problem.deviceMemory);
+  int64_t memory = std::min(problem.fillMemory, problem.deviceMemory);
+  std::vector<size_t> points = cutter.findFastest(memory);
   // The total of the pieces of a place is checked afterwards; if it is too
   // large, each piece gets an equal share of the memory.
-  if (!points.empty() &&
-      cutter.getLargest(points).second > problem.deviceMemory) {
+  if (!points.empty() && cutter.getLargest(points).second > memory) {
     int perPlace = 1;
     for (int place : problem.placeOf)
       perPlace =
           std::max<int>(perPlace, std::count(problem.placeOf.begin(),
                                              problem.placeOf.end(), place));
-    points = cutter.findFastest(problem.deviceMemory / perPlace);
+    points = cutter.findFastest(memory / perPlace);
   }
   // The memory of activations is known only when tasks have buffers, so a cut
   // whose estimate does not fit is not an error.

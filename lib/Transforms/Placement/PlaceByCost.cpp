@@ -2,21 +2,24 @@
 
 #include "PlaceByCost.h"
 
+#include "LocalOps.h"
+
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Analysis/Links.h"
 #include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Analysis/ShardingTable.h"
+#include "ppopt/Analysis/TaskCollectives.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Schedule/Table.h"
 #include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Model/NeededOps.h"
 #include "ppopt/Transforms/Placement/CutByCost.h"
-#include "ppopt/Transforms/Sharding/ResizeRows.h"
 #include "ppopt/byte_amount.h"
 
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -53,70 +56,38 @@ static std::vector<int> countInFlight(PlanOp plan,
 
 namespace {
 
-/// The ops of an entry with the rows of one microbatch on one rank, as tasks
-/// have them: what an op takes is not in proportion to its rows.
-class MicrobatchOps {
-public:
-  MicrobatchOps(func::FuncOp entry, PlanOp plan);
-
-  Operation *find(Operation *op) const {
-    return resized ? copies.lookup(op) : op;
-  }
-  /// Returns which part of an op's work a microbatch is.
-  double getShare() const { return share; }
-
-private:
-  /// Null if the batch is one microbatch on one rank, or if an op counts rows
-  /// of the batch: then a microbatch takes its share of what all rows take.
-  OwningOpRef<ModuleOp> resized;
-  IRMapping copies;
-  double share = 1;
-};
-
-MicrobatchOps::MicrobatchOps(func::FuncOp entry, PlanOp plan) {
-  int64_t tiles = plan.getBatchTiles();
-  if (tiles == 1)
-    return;
-  ScopedDiagnosticHandler silent(entry.getContext(),
-                                 [](Diagnostic &) { return success(); });
-  OwningOpRef<ModuleOp> made = ModuleOp::create(entry.getLoc());
-  auto copy = cast<func::FuncOp>(entry->clone(copies));
-  made->push_back(copy);
-  RankedTensorType input = findBatchInput(copy);
-  int64_t rows = input ? input.getDimSize(0) : 0;
-  if (rows > 0 && rows % tiles == 0 &&
-      succeeded(resizeRows(copy, rows, rows / tiles)))
-    resized = std::move(made);
-  else
-    share = 1 / static_cast<double>(tiles);
-}
-
 /// Describes the ops of an entry as a problem of numbers.
 class CutProblemBuilder {
 public:
   /// A rank has one of `shards` equal parts of what `sharded` says.
-  CutProblemBuilder(func::FuncOp entry, const OpOrder &order, PlanOp plan,
-                    const MicrobatchOps &microbatch, int64_t shards,
-                    std::optional<ShardedState> sharded)
-      : order(order), plan(plan), microbatch(microbatch),
-        times(getDevice(plan)), links(plan->getParentOfType<ModuleOp>()),
+  CutProblemBuilder(const OpOrder &order, PlanOp plan, const LocalOps &local,
+                    int64_t shards, std::optional<ShardedState> sharded)
+      : order(order), plan(plan), local(local), times(getDevice(plan)),
+        links(plan->getParentOfType<ModuleOp>()),
         numStates(getOptimizerStates(plan).size()), shards(shards),
         sharded(sharded) {
-    findTrained(entry);
+    findTrained();
+    readParams();
   }
 
   CutProblem build(ArrayRef<int64_t> placeOf);
 
 private:
-  void findTrained(func::FuncOp entry);
-  CutProblem::Item makeItem(Operation *op);
-  int getParam(ParamOp param);
-  bool isActive(Value value) const { return active.contains(value); }
+  void findTrained();
+  void readParams();
+  int64_t getBytesHeld(ParamOp param) const;
+  CutProblem::Item makeItem(size_t number);
+  void addValues(size_t number);
+  double getTime(Operation *op, ArrayRef<bool> needed, bool isOnPath);
+  int64_t getTemporaryBytes(Operation *op, ArrayRef<bool> needed) const;
+  double getTransferTime(Value value, double bytes);
+  void addSaved();
+  static bool mayComputeAgain(Operation *op);
   bool recomputesLayers() { return plan.getRecompute() == Recompute::layer; }
 
   const OpOrder &order;
   PlanOp plan;
-  const MicrobatchOps &microbatch;
+  const LocalOps &local;
   OpTimes times;
   Links links;
   int64_t numStates, shards;
@@ -127,7 +98,12 @@ private:
   /// Values whose gradient reaches a trained parameter.
   DenseSet<Value> active;
   DenseMap<Value, int> values;
-  DenseMap<Operation *, int> params;
+  /// Of the forward, what backwards read; and what the backward of the op that
+  /// makes it reads.
+  DenseSet<Value> readBack, readByMaker;
+  /// The number of a parameter, by its value and by what is made of it alone to
+  /// read it otherwise than it is cut.
+  DenseMap<Value, int> params;
 };
 
 void addOnce(std::vector<int> &list, int index) {
@@ -135,69 +111,209 @@ void addOnce(std::vector<int> &list, int index) {
     list.push_back(index);
 }
 
-int CutProblemBuilder::getParam(ParamOp param) {
-  auto [known, isNew] = params.try_emplace(param, problem.paramBytes.size());
-  if (isNew) {
-    int64_t bytes = getBytes(param);
-    int64_t gradient =
-        param.getType().getNumElements() *
-        getElementBytes(getStatisticsType(getElementTypeOrSelf(param)));
-    auto getPart = [&](int64_t bytes, ShardedState state) {
-      return sharded && *sharded >= state ? bytes / shards : bytes;
-    };
-    problem.paramBytes.push_back(
-        param.getFrozen() ? bytes
-        : param.getState()
-            ? 2 * bytes // and its proposal
-            : getPart(bytes, ShardedState::Parameters) +
-                  getPart(gradient, ShardedState::Gradients) +
-                  getPart(numStates * bytes, ShardedState::States));
-  }
-  return known->second;
-}
-
-void CutProblemBuilder::findTrained(func::FuncOp entry) {
-  Operation *ret = entry.getBody().front().getTerminator();
-  SmallVector<Operation *> worklist;
-  auto add = [&](Value value) {
-    if (Operation *op = value.getDefiningOp(); op && trained.insert(op).second)
-      worklist.push_back(op);
+/// Returns the bytes of a parameter with its gradient and optimizer states.
+int64_t CutProblemBuilder::getBytesHeld(ParamOp param) const {
+  int64_t bytes = getBytes(param);
+  if (param.getFrozen())
+    return bytes;
+  if (param.getState())
+    return 2 * bytes; // and its proposal
+  int64_t gradient =
+      param.getType().getNumElements() *
+      getElementBytes(getStatisticsType(getElementTypeOrSelf(param)));
+  auto getPart = [&](int64_t bytes, ShardedState state) {
+    return sharded && *sharded >= state ? bytes / shards : bytes;
   };
-  // Nothing learns in a program that predicts: its outputs are its work.
-  for (Value result : ret->getOperands().take_front(
-           hasOutputs(entry) ? ret->getNumOperands() : 1))
-    add(result);
-  while (!worklist.empty())
-    llvm::for_each(worklist.pop_back_val()->getOperands(), add);
+  return getPart(bytes, ShardedState::Parameters) +
+         getPart(gradient, ShardedState::Gradients) +
+         getPart(numStates * bytes, ShardedState::States);
 }
 
-CutProblem::Item CutProblemBuilder::makeItem(Operation *op) {
-  CutProblem::Item item;
-  if (!trained.contains(op))
-    return item;
-  SmallVector<bool> needed;
-  bool carriesGradient = isa<DifferentiableOpInterface>(op);
-  for (Value operand : op->getOperands()) {
-    auto param = operand.getDefiningOp<ParamOp>();
-    if (param)
-      addOnce(item.params, getParam(param));
-    else if (values.contains(operand))
-      addOnce(item.reads, values.lookup(operand));
-    needed.push_back(
-        carriesGradient &&
-        (param ? !param.getFrozen() && !param.getState() : isActive(operand)));
+void CutProblemBuilder::findTrained() {
+  func::FuncOp entry = local.getEntry();
+  Operation *ret = entry.getBody().front().getTerminator();
+  // Nothing learns in a program that predicts: its outputs are its work.
+  trained = findNeededOps(llvm::to_vector(ret->getOperands().take_front(
+      hasOutputs(entry) ? ret->getNumOperands() : 1)));
+}
+
+void CutProblemBuilder::readParams() {
+  for (Operation &op : local.getEntry().getBody().front()) {
+    if (auto param = dyn_cast<ParamOp>(op)) {
+      params[param] = problem.paramBytes.size();
+      problem.paramBytes.push_back(getBytesHeld(param));
+      if (!param.getFrozen() && !param.getState())
+        active.insert(param);
+      continue;
+    }
+    if (local.getNumber(&op))
+      continue;
+    for (Value operand : op.getOperands())
+      for (Value result : op.getResults()) {
+        if (auto found = params.find(operand); found != params.end())
+          params.try_emplace(result, found->second);
+        if (active.contains(operand))
+          active.insert(result);
+      }
   }
-  auto isNeeded = [](bool need) { return need; };
-  bool isOnPath = llvm::any_of(needed, isNeeded);
-  for (Value result : op->getResults())
-    if (isOnPath && isa<FloatType>(getElementTypeOrSelf(result)))
-      active.insert(result);
+}
+
+/// Returns the time of an op for a microbatch, forward and backward.
+double CutProblemBuilder::getTime(Operation *op, ArrayRef<bool> needed,
+                                  bool isOnPath) {
+  // Where a sum is read whole, the gradient of what is summed is not summed,
+  // and the other way around: both ways as much is sent.
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+    TaskCollectiveAttr of = describeCollective(collective);
+    return (isOnPath ? 2 : 1) *
+           links.estimateTime(collective.getKind(),
+                              of.getElements() * getElementBytes(of.getType()),
+                              of.getGroup().getGeometry(), /*place=*/0);
+  }
   // Where layers are computed again, they run once more for the backward.
   double runs = isOnPath && recomputesLayers() ? 2 : 1;
-  Operation *computed = microbatch.find(op);
-  item.time = microbatch.getShare() * (runs * times.get(computed) +
-                                       times.getBackward(computed, needed));
+  return runs * times.get(op) + times.getBackward(op, needed);
+}
+
+/// Returns the bytes of what an op reads and makes, with their gradients.
+int64_t CutProblemBuilder::getTemporaryBytes(Operation *op,
+                                             ArrayRef<bool> needed) const {
+  int64_t bytes = 0;
+  auto add = [&](Value value) {
+    if (!params.contains(value))
+      bytes += getBytes(value);
+  };
+  llvm::for_each(op->getOperands(), add);
+  llvm::for_each(op->getResults(), add);
+  return llvm::is_contained(needed, true) ? 2 * bytes : bytes;
+}
+
+CutProblem::Item CutProblemBuilder::makeItem(size_t number) {
+  CutProblem::Item item;
+  bool isOnPath = false;
+  for (Operation *op : local.getOps(number)) {
+    if (!trained.contains(op))
+      continue;
+    bool carriesGradient = isa<DifferentiableOpInterface>(op);
+    SmallVector<bool> needed;
+    for (Value operand : op->getOperands()) {
+      if (auto found = params.find(operand); found != params.end())
+        addOnce(item.params, found->second);
+      else if (auto found = values.find(operand); found != values.end())
+        addOnce(item.reads, found->second);
+      needed.push_back(carriesGradient && active.contains(operand));
+    }
+    isOnPath |= llvm::is_contained(needed, true);
+    for (Value result : op->getResults())
+      if (isOnPath && isa<FloatType>(getElementTypeOrSelf(result)))
+        active.insert(result);
+    item.time += local.getShare() * getTime(op, needed, isOnPath);
+    item.temporaryBytes =
+        std::max(item.temporaryBytes,
+                 static_cast<int64_t>(
+                     local.getShare() *
+                     static_cast<double>(getTemporaryBytes(op, needed))));
+    const BackwardReads &reads = times.getBackwardReads(op, needed);
+    for (auto [operand, isRead] : llvm::zip(op->getOperands(), reads.operands))
+      if (isRead)
+        readBack.insert(operand);
+    for (auto [result, isRead] : llvm::zip(op->getResults(), reads.results))
+      if (isRead) {
+        readBack.insert(result);
+        readByMaker.insert(result);
+      }
+  }
   return item;
+}
+
+/// Returns the time of a value to the next place: whole, or a part from each
+/// rank that has it, which are then gathered (--cut-transfers auto).
+double CutProblemBuilder::getTransferTime(Value value, double bytes) {
+  const schema::LinkRates &betweenPlaces = links.getLevelOfPlaces().transfer;
+  double whole = estimateLinkTime(bytes, betweenPlaces), gathers = 0,
+         sent = bytes;
+  ShardingAttr cut = getShardingAttr(value);
+  ShardingAxes axes = ShardingAxes::of(plan);
+  for (unsigned i = 0; i < axes.size(); ++i) {
+    if (axes[i].splitsBatch || (cut && cut.without(axes[i].name) != cut))
+      continue;
+    gathers += links.estimateTime(::ppopt::geometry::Collective::AllGather,
+                                  static_cast<int64_t>(bytes),
+                                  {{axes[i].name.str()}, {}}, /*place=*/0);
+    sent /= static_cast<double>(axes[i].parts);
+  }
+  return std::min(whole, estimateLinkTime(sent, betweenPlaces) + gathers);
+}
+
+/// Adds the values that an item makes for others.
+void CutProblemBuilder::addValues(size_t number) {
+  auto isOfItem = [&](Operation *user) {
+    return local.getNumber(user) == number;
+  };
+  for (Operation *op : local.getOps(number))
+    for (Value result : op->getResults()) {
+      if (llvm::all_of(result.getUsers(), isOfItem))
+        continue;
+      double bytes = local.getShare() * static_cast<double>(getBytes(result));
+      double transfer = getTransferTime(result, bytes);
+      values[result] = problem.values.size();
+      problem.values.push_back(
+          {static_cast<int>(number),
+           active.contains(result) ? 2 * transfer : transfer});
+    }
+}
+
+/// Returns whether the backward may compute an op again, whatever that costs
+/// (SavedValues.cpp).
+bool CutProblemBuilder::mayComputeAgain(Operation *op) {
+  return !isa<CollectiveOpInterface>(op) && !isDecision(op);
+}
+
+/// Adds what is kept for the backward: without --recompute layer what backwards
+/// read and what does not follow cheaply from the rest of it, with it what
+/// layers return and what ranks have exchanged.
+void CutProblemBuilder::addSaved() {
+  bool computesCheap = plan.getRecompute() != Recompute::none;
+  DenseSet<Value> follows; // from what backwards read
+  auto isAtHand = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return !op || !local.getNumber(op);
+  };
+  Block &body = local.getEntry().getBody().front();
+  for (Operation &op : body) {
+    bool isMade = mayComputeAgain(&op) && (isFree(&op) || isWideningCast(&op) ||
+                                           (computesCheap && isCheap(&op)));
+    if (isMade && llvm::all_of(op.getOperands(), [&](Value operand) {
+          return isAtHand(operand) || readBack.contains(operand) ||
+                 follows.contains(operand);
+        }))
+      follows.insert(op.result_begin(), op.result_end());
+  }
+  DenseSet<Value> wanted = readBack;
+  for (Operation &op : llvm::reverse(body)) {
+    std::optional<size_t> number = local.getNumber(&op);
+    if (!number)
+      continue;
+    bool isMarked = isa<CheckpointOp>(op) || !mayComputeAgain(&op);
+    for (Value result : op.getResults()) {
+      if (!wanted.contains(result))
+        continue;
+      bool isKept = recomputesLayers() ? isMarked : !follows.contains(result);
+      auto bytes = static_cast<int64_t>(local.getShare() *
+                                        static_cast<double>(getBytes(result)));
+      if (!isKept)
+        wanted.insert(op.operand_begin(), op.operand_end());
+      auto found = values.find(result);
+      if (found != values.end())
+        problem.values[found->second].receivedBytes = bytes;
+      if (!isKept)
+        continue;
+      if (found == values.end() || readByMaker.contains(result))
+        problem.items[*number].savedBytes += bytes;
+      else
+        problem.values[found->second].keptBytes = bytes;
+    }
+  }
 }
 
 CutProblem CutProblemBuilder::build(ArrayRef<int64_t> placeOf) {
@@ -206,25 +322,17 @@ CutProblem CutProblemBuilder::build(ArrayRef<int64_t> placeOf) {
   // be of any size, is not built.
   if (placeOf.size() <= order.ops.size())
     problem.inFlight = countInFlight(plan, problem.placeOf);
-  if (std::optional<int64_t> memory = plan.getDeviceMemory())
+  // No estimate has all temporaries, nor the buffers of the communication.
+  constexpr int64_t kLeftOf = 20;
+  if (std::optional<int64_t> memory = plan.getDeviceMemory()) {
     problem.deviceMemory = *memory;
-  const schema::LinkRates &betweenPlaces = links.getLevelOfPlaces().transfer;
-  for (auto [i, op] : llvm::enumerate(order.ops)) {
-    CutProblem::Item item = makeItem(op);
-    for (auto [result, made] :
-         llvm::zip(op->getResults(), microbatch.find(op)->getResults())) {
-      double bytes =
-          microbatch.getShare() * static_cast<double>(getBytes(made));
-      bool isKept = recomputesLayers() ? isa<CheckpointOp>(op) : !isCheap(op);
-      if (isActive(result) && isKept)
-        item.savedBytes += bytes;
-      values[result] = problem.values.size();
-      double transfer = estimateLinkTime(bytes, betweenPlaces);
-      problem.values.push_back(
-          {static_cast<int>(i), isActive(result) ? 2 * transfer : transfer});
-    }
-    problem.items.push_back(std::move(item));
+    problem.fillMemory = *memory - *memory / kLeftOf;
   }
+  for (size_t number = 0; number < order.ops.size(); ++number) {
+    problem.items.push_back(makeItem(number));
+    addValues(number);
+  }
+  addSaved();
   return std::move(problem);
 }
 
@@ -241,13 +349,12 @@ FailureOr<Placement> pp::placeByCost(func::FuncOp entry, PlanOp plan,
   Placement placement;
   placement.placeOf = getPieces(plan);
   int64_t shards = getPlaceChunks(plan);
-  MicrobatchOps microbatch(entry, plan);
+  LocalOps local(entry, plan, order);
   auto cutWith = [&](std::optional<ShardedState> sharded) {
-    return pp::cutByCost(
-        CutProblemBuilder(entry, order, plan, microbatch, shards, sharded)
-            .build(placement.placeOf));
+    return pp::cutByCost(CutProblemBuilder(order, plan, local, shards, sharded)
+                             .build(placement.placeOf));
   };
-  Cut cut = cutWith(getShardedState(plan));
+  PieceCut cut = cutWith(getShardedState(plan));
   if (!cut.error.empty()) {
     int64_t fitting = 0; // a stage
     if (shards > 1 && plan.getDeviceMemory())

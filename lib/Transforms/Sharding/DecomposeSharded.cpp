@@ -21,31 +21,36 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 
+LogicalResult pp::decomposeSharded(func::FuncOp entry,
+                                   const ShardingAxes &axes) {
+  // Over microbatches and single rows nothing is decomposed.
+  AxisSet batch = axes.getBatchAxes(), ranks = axes.getRankAxes();
+  while (canRowsMeet(axes) || (ranks & ~batch) != 0) {
+    ShardingPropagation propagation(entry, axes);
+    if (failed(propagation.run()))
+      return failure();
+    if (propagation.composites.empty())
+      return success();
+    for (Operation *op : propagation.composites)
+      if (failed(decompose(cast<DecomposableOpInterface>(op))))
+        return failure();
+    // A mean over a cut row divides by the count of the whole row.
+    if (failed(decomposeAll(entry, DecomposeAt::Model)) ||
+        failed(decomposeAll(entry, DecomposeAt::Train)))
+      return failure();
+  }
+  return success();
+}
+
 namespace {
 
 struct DecomposeSharded : pp::impl::DecomposeShardedBase<DecomposeSharded> {
   void runOnOperation() override {
     FailureOr<func::FuncOp> entry = findEntry(getOperation());
     FailureOr<PlanOp> plan = findPlan(getOperation());
-    if (failed(entry) || failed(plan))
-      return signalPassFailure();
-    ShardingAxes axes = ShardingAxes::of(*plan);
-    // Over microbatches and single rows nothing is decomposed.
-    AxisSet batch = axes.getBatchAxes(), ranks = axes.getRankAxes();
-    while (canRowsMeet(axes) || (ranks & ~batch) != 0) {
-      ShardingPropagation propagation(*entry, axes);
-      if (failed(propagation.run()))
-        return signalPassFailure();
-      if (propagation.composites.empty())
-        return;
-      for (Operation *op : propagation.composites)
-        if (failed(decompose(cast<DecomposableOpInterface>(op))))
-          return signalPassFailure();
-      // A mean over a cut row divides by the count of the whole row.
-      if (failed(decomposeAll(*entry, DecomposeAt::Model)) ||
-          failed(decomposeAll(*entry, DecomposeAt::Train)))
-        return signalPassFailure();
-    }
+    if (failed(entry) || failed(plan) ||
+        failed(decomposeSharded(*entry, ShardingAxes::of(*plan))))
+      signalPassFailure();
   }
 };
 

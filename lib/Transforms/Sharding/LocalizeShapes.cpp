@@ -196,6 +196,10 @@ void OpLocalizer::run() {
   });
 }
 
+void pp::localizeShapes(func::FuncOp entry, const ShardingTable &table) {
+  OpLocalizer(entry, table).run();
+}
+
 /// Removes the axis of rows from all shardings in the entry: from here on only
 /// what ranks and microbatches have matters.
 static void forgetRows(func::FuncOp entry, const ShardingAxes &axes) {
@@ -221,7 +225,7 @@ struct LocalizeShapes : pp::impl::LocalizeShapesBase<LocalizeShapes> {
       forgetRows(sharded->entry, sharded->table.axes);
     if (failed(declareInputs(sharded->entry)))
       return signalPassFailure();
-    OpLocalizer(sharded->entry, sharded->table).run();
+    localizeShapes(sharded->entry, sharded->table);
   }
 };
 

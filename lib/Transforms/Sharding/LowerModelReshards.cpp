@@ -375,6 +375,18 @@ static LogicalResult lower(ReshardOp op, const ShardingAxes &axes,
   return success();
 }
 
+FailureOr<bool> pp::lowerModelReshards(func::FuncOp entry,
+                                       const ShardingAxes &axes,
+                                       bool sumsInF32) {
+  SmallVector<ReshardOp> reshards;
+  entry.walk([&](ReshardOp op) { reshards.push_back(op); });
+  bool hasWidened = false;
+  for (ReshardOp op : reshards)
+    if (failed(lower(op, axes, entry, sumsInF32, hasWidened)))
+      return failure();
+  return hasWidened;
+}
+
 namespace {
 
 struct LowerModelReshards
@@ -384,15 +396,12 @@ struct LowerModelReshards
     FailureOr<PlanOp> plan = findPlan(getOperation());
     if (failed(entry) || failed(plan))
       return signalPassFailure();
-    ShardingAxes axes = ShardingAxes::of(*plan);
-    SmallVector<ReshardOp> reshards;
-    entry->walk([&](ReshardOp op) { reshards.push_back(op); });
     bool sumsInF32 = plan->getReshardDtype() == ReshardDtype::f32;
-    bool hasWidened = false;
-    for (ReshardOp op : reshards)
-      if (failed(lower(op, axes, *entry, sumsInF32, hasWidened)))
-        return signalPassFailure();
-    if (!sumsInF32 || hasWidened)
+    FailureOr<bool> hasWidened =
+        lowerModelReshards(*entry, ShardingAxes::of(*plan), sumsInF32);
+    if (failed(hasWidened))
+      return signalPassFailure();
+    if (!sumsInF32 || *hasWidened)
       return;
     plan->emitError("--reshard-dtype f32: no bf16 value is summed over an axis "
                     "of the model; leave it out");

@@ -1,6 +1,10 @@
 //===- Pipeline.cpp - Sharding from phase train to local shapes -----------===//
 
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
+#include "ppopt/Transforms/Sharding/Reshards.h"
+#include "ppopt/Transforms/Sharding/ShardEntry.h"
+#include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -16,6 +20,22 @@ void pp::buildShardPipeline(OpPassManager &manager, TransferCuts transferCuts) {
   manager.addPass(createVerifyShardings({/*resharded=*/true}));
   manager.addPass(createLowerReshards());
   manager.addPass(createLocalizeShapes());
+}
+
+LogicalResult pp::shardEntry(func::FuncOp entry, PlanOp plan) {
+  ShardingAxes axes = ShardingAxes::of(plan);
+  if (failed(decomposeSharded(entry, axes)))
+    return failure();
+  ShardingPropagation propagation(entry, axes);
+  if (failed(propagation.run()))
+    return failure();
+  ShardingTable table = propagation.getTable();
+  table.write(entry);
+  insertReshards(entry, table);
+  lowerReshards(entry, table, plan.getEvaluatesRows());
+  localizeShapes(entry, table);
+  return lowerModelReshards(entry, axes,
+                            plan.getReshardDtype() == ReshardDtype::f32);
 }
 
 void pp::registerShardPipeline() {

@@ -11,7 +11,6 @@
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
 #include "ppopt/Transforms/Sharding/Reshards.h"
-#include "ppopt/Transforms/Sharding/ResizeRows.h"
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 
 namespace mlir::pp {
@@ -78,7 +77,9 @@ static LogicalResult moveOffsets(func::FuncOp entry, const ShardingTable &table,
   return failure(result.wasInterrupted());
 }
 
-LogicalResult pp::resizeRows(func::FuncOp entry, int64_t old, int64_t rows) {
+/// Gives values that have the `old` rows of the batch the sizes that they have
+/// with `rows` of them.
+static LogicalResult resizeRows(func::FuncOp entry, int64_t old, int64_t rows) {
   ShardingPropagation propagation(
       entry, ShardingAxes(getRowAxis(entry.getContext(), old)));
   propagation.isResize = true;

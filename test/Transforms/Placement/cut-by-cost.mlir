@@ -212,3 +212,49 @@ func.func @row(%x: !x {pp.input = "x"}) -> tensor<f32> {
   %l = pp.reduce sum %4 [0, 1] : tensor<512x4096xf32>
   return %l : tensor<f32>
 }
+
+// -----
+
+!x = tensor<4x256xf32>
+!w = tensor<256x256xf32>
+
+// The same over tp=2: a rank has half of each parameter, and two fit.
+// CHECK-LABEL: func.func @memory_of_parts
+// CHECK: pp.param "w0" {{.*}}place = 0
+// CHECK: pp.param "w2" {{.*}}place = 1
+pp.plan {batch = 4 : i64, device_memory = 1500000 : i64, mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>, #pp.axis<"tp" = 2>], microbatches = 2 : i64, optimizer = "adamw", schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
+func.func @memory_of_parts(%x: !x {pp.input = "x"}) -> tensor<f32> {
+  %w0 = pp.param "w0" {init = #pp.init<zeros>, shard = #pp.sharding<[{}, {tp}]>} : !w
+  %w1 = pp.param "w1" {init = #pp.init<zeros>, shard = #pp.sharding<[{tp}, {}]>} : !w
+  %w2 = pp.param "w2" {init = #pp.init<zeros>, shard = #pp.sharding<[{}, {tp}]>} : !w
+  %0 = pp.matmul %x, %w0 : !x, !w
+  %1 = pp.matmul %0, %w1 : !x, !w
+  %2 = pp.matmul %1, %w2 : !x, !w
+  %l = pp.reduce sum %2 [0, 1] : !x
+  return %l : tensor<f32>
+}
+
+// -----
+
+!x = tensor<64x1024xf32>
+!w = tensor<1024x1024xf32>
+
+// Over tp=4 four layers that are cut compute as much as one that is not.
+// CHECK-LABEL: func.func @part_of_work
+// CHECK: pp.param "w3" {{.*}}place = 0
+// CHECK: pp.param "whole" {{.*}}place = 1
+pp.plan {batch = 64 : i64, mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>, #pp.axis<"tp" = 4>], microbatches = 1 : i64, optimizer = "sgd", schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
+func.func @part_of_work(%x: !x {pp.input = "x"}) -> tensor<f32> {
+  %w0 = pp.param "w0" {init = #pp.init<zeros>, shard = #pp.sharding<[{}, {tp}]>} : !w
+  %w1 = pp.param "w1" {init = #pp.init<zeros>, shard = #pp.sharding<[{tp}, {}]>} : !w
+  %w2 = pp.param "w2" {init = #pp.init<zeros>, shard = #pp.sharding<[{}, {tp}]>} : !w
+  %w3 = pp.param "w3" {init = #pp.init<zeros>, shard = #pp.sharding<[{tp}, {}]>} : !w
+  %whole = pp.param "whole" {init = #pp.init<zeros>, shard = #pp.sharding<[{}, {}]>} : !w
+  %0 = pp.matmul %x, %w0 : !x, !w
+  %1 = pp.matmul %0, %w1 : !x, !w
+  %2 = pp.matmul %1, %w2 : !x, !w
+  %3 = pp.matmul %2, %w3 : !x, !w
+  %4 = pp.matmul %3, %whole : !x, !w
+  %l = pp.reduce sum %4 [0, 1] : !x
+  return %l : tensor<f32>
+}

@@ -33,13 +33,13 @@ CutProblem makeChain(const std::vector<double> &times, int pieces,
 }
 
 TEST(CutByCost, EqualLayersAreBalanced) {
-  Cut cut = cutByCost(makeChain(std::vector<double>(12, 1), 4));
+  PieceCut cut = cutByCost(makeChain(std::vector<double>(12, 1), 4));
   EXPECT_EQ(cut.begin, (Positions{0, 3, 6, 9, 12}));
   EXPECT_EQ(cut.slowest, 3);
 }
 
 TEST(CutByCost, OneLargeItemStandsAlone) {
-  Cut cut = cutByCost(makeChain({1, 1, 1, 9, 1, 1}, 3));
+  PieceCut cut = cutByCost(makeChain({1, 1, 1, 9, 1, 1}, 3));
   EXPECT_EQ(cut.begin, (Positions{0, 3, 4, 6}));
   EXPECT_EQ(cut.slowest, 9);
 }
@@ -49,7 +49,7 @@ TEST(CutByCost, TransfersMoveTheCut) {
   EXPECT_EQ(cutByCost(problem).begin, (Positions{0, 2, 4}));
   // In the middle it would be 2 + 2 + 5.
   problem.values[1].transferTime = 5;
-  Cut cut = cutByCost(problem);
+  PieceCut cut = cutByCost(problem);
   EXPECT_EQ(cut.begin[1] == 1 || cut.begin[1] == 3, true);
   EXPECT_EQ(cut.slowest, 6);
 }
@@ -82,7 +82,7 @@ TEST(CutByCost, AnEstimateRefusesNothing) {
     item.savedBytes = 10;
   problem.inFlight = {2, 1};
   problem.deviceMemory = 29;
-  Cut cut = cutByCost(problem);
+  PieceCut cut = cutByCost(problem);
   EXPECT_EQ(cut.error, "");
   // 20 and 30; all others have more on one piece.
   EXPECT_EQ(cut.begin, (Positions{0, 1, 4}));
@@ -98,6 +98,31 @@ TEST(CutByCost, MemoryCountsWhatIsInFlight) {
   EXPECT_EQ(cutByCost(problem).begin, (Positions{0, 1, 4}));
 }
 
+TEST(CutByCost, EstimatesFillAPartOfTheMemory) {
+  CutProblem problem = makeChain({1, 1, 1, 1}, 2);
+  for (CutProblem::Item &item : problem.items)
+    item.savedBytes = 10;
+  problem.inFlight = {3, 1};
+  problem.deviceMemory = 60;
+  EXPECT_EQ(cutByCost(problem).begin, (Positions{0, 2, 4}));
+  problem.fillMemory = 59;
+  EXPECT_EQ(cutByCost(problem).begin, (Positions{0, 1, 4}));
+}
+
+TEST(CutByCost, MemoryCountsWhatIsReceivedAndRead) {
+  CutProblem problem = makeChain({1, 1, 1, 1}, 2);
+  for (CutProblem::Value &value : problem.values)
+    value.keptBytes = value.receivedBytes = 10;
+  problem.inFlight = {3, 1};
+  problem.deviceMemory = 30;
+  // In front item 1 reads one value, behind items 2 and 3 two.
+  EXPECT_EQ(cutByCost(problem).begin, (Positions{0, 2, 4}));
+  problem.deviceMemory = 29;
+  problem.values[0].receivedBytes = 0;
+  // Behind item 0 two of three are read.
+  EXPECT_EQ(cutByCost(problem).begin, (Positions{0, 1, 4}));
+}
+
 TEST(CutByCost, ChunksOfAPlaceShareItsMemory) {
   CutProblem problem = makeChain(std::vector<double>(8, 1), 4);
   problem.placeOf = {0, 1, 0, 1};
@@ -108,7 +133,7 @@ TEST(CutByCost, ChunksOfAPlaceShareItsMemory) {
   }
   EXPECT_EQ(cutByCost(problem).begin, (Positions{0, 2, 4, 6, 8}));
   problem.deviceMemory = 99;
-  Cut cut = cutByCost(problem);
+  PieceCut cut = cutByCost(problem);
   EXPECT_EQ(cut.begin, (Positions{0, 1, 2, 5, 8}));
 }
 
@@ -131,12 +156,14 @@ CutProblem makeRandom(std::mt19937 &random) {
   for (int i = 0; i < items; ++i) {
     problem.items[i].time = below(10);
     problem.items[i].savedBytes = below(5);
+    problem.items[i].temporaryBytes = below(5);
     problem.items[i].reads.clear();
     for (size_t value = 0; value < problem.values.size(); ++value)
       if (below(3) == 0)
         problem.items[i].reads.push_back(value);
     for (int results = below(3); results > 0; --results)
-      problem.values.push_back({i, static_cast<double>(below(6))});
+      problem.values.push_back(
+          {i, static_cast<double>(below(6)), below(4), below(4)});
     if (below(2))
       problem.items[i].params.push_back(below(3));
   }
@@ -171,16 +198,23 @@ double getTime(const CutProblem &problem, int begin, int end) {
 }
 
 int64_t getMemory(const CutProblem &problem, int begin, int end, int piece) {
-  int64_t saved = 0, bytes = 0;
-  std::set<int> params;
+  int64_t saved = 0, bytes = 0, temporary = 0;
+  std::set<int> params, read;
   for (int item = begin; item < end; ++item) {
     saved += problem.items[item].savedBytes;
+    temporary = std::max(temporary, problem.items[item].temporaryBytes);
+    read.insert(problem.items[item].reads.begin(),
+                problem.items[item].reads.end());
     params.insert(problem.items[item].params.begin(),
                   problem.items[item].params.end());
   }
+  for (int value : read) {
+    const CutProblem::Value &of = problem.values[value];
+    saved += of.item < begin ? of.receivedBytes : of.keptBytes;
+  }
   for (int param : params)
     bytes += problem.paramBytes[param];
-  return bytes + saved * problem.inFlight[piece];
+  return bytes + saved * problem.inFlight[piece] + temporary;
 }
 
 /// The least of what the cuts' costliest pieces cost, of all cuts.
@@ -208,7 +242,9 @@ TEST(CutByCost, AgreesWithAllCuts) {
     auto params = [&](int begin, int end, int piece) -> double {
       CutProblem bare = problem;
       for (CutProblem::Item &item : bare.items)
-        item.savedBytes = 0;
+        item.savedBytes = item.temporaryBytes = 0;
+      for (CutProblem::Value &value : bare.values)
+        value.keptBytes = value.receivedBytes = 0;
       return getMemory(bare, begin, end, piece);
     };
     auto timeIfItFits = [&](int begin, int end, int piece) {
@@ -216,7 +252,7 @@ TEST(CutByCost, AgreesWithAllCuts) {
                  ? getTime(problem, begin, end)
                  : kNone;
     };
-    Cut cut = cutByCost(problem);
+    PieceCut cut = cutByCost(problem);
     ASSERT_EQ(cut.error.empty(),
               findBest(problem, params) <= problem.deviceMemory)
         << "problem " << i << cut.error;

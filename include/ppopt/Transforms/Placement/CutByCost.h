@@ -14,15 +14,19 @@ namespace mlir::pp {
 /// one unit; memory is in bytes.
 struct CutProblem {
   struct Item {
-    double time = 0;         ///< forward and backward, per microbatch
-    int64_t savedBytes = 0;  ///< kept for the backward, per microbatch
-    std::vector<int> reads;  ///< indices of values, each once
-    std::vector<int> params; ///< each once
+    double time = 0;            ///< forward and backward, per microbatch
+    int64_t savedBytes = 0;     ///< kept for its backward, per microbatch
+    int64_t temporaryBytes = 0; ///< while it, or its backward, is computed
+    std::vector<int> reads;     ///< indices of values, each once
+    std::vector<int> params;    ///< each once
   };
   struct Value {
     int item = 0; ///< the item that makes it
     /// To the next place, plus the gradient back if there is one.
     double transferTime = 0;
+    /// What a piece keeps of it for the backward, per microbatch: of which a
+    /// later item reads it, and that receives it.
+    int64_t keptBytes = 0, receivedBytes = 0;
   };
 
   std::vector<Item> items;
@@ -36,9 +40,11 @@ struct CutProblem {
   std::vector<int> inFlight;
   /// The memory of a place; unlimited by default.
   int64_t deviceMemory = std::numeric_limits<int64_t>::max();
+  /// What the estimates may fill of it.
+  int64_t fillMemory = std::numeric_limits<int64_t>::max();
 };
 
-struct Cut {
+struct PieceCut {
   /// Piece k holds the items [begin[k], begin[k + 1]). One entry more than
   /// pieces.
   std::vector<int> begin;
@@ -54,6 +60,9 @@ struct Cut {
 /// cuts whose slowest piece takes the same time, the one with the least sum of
 /// squares is chosen.
 ///
+/// A piece needs the bytes of its parameters, what it keeps of each microbatch
+/// in flight, and the most temporaries that one of its items needs.
+///
 /// The cut respects the memory of a place as far as the estimate of the
 /// activations goes. If no cut does, the one whose largest piece needs least is
 /// chosen. It is an error only if in every cut the parameters of some piece
@@ -62,7 +71,7 @@ struct Cut {
 /// Exact by dynamic programming over the cut points. Every position is a cut
 /// point if there are at most `maxCutPoints` items; otherwise, in each window
 /// of equal time, the position that the fewest transfers cross.
-Cut cutByCost(const CutProblem &problem, int maxCutPoints = 1000);
+PieceCut cutByCost(const CutProblem &problem, int maxCutPoints = 1000);
 
 } // namespace mlir::pp
 

@@ -33,6 +33,9 @@ void crossMicrobatches(Operation *op, const ShardingAxes &axes,
 /// accumulators are floats.
 bool isPrologueSum(Value sum);
 
+/// Decomposes the composites along whose rows an axis cuts.
+LogicalResult decomposeSharded(func::FuncOp entry, const ShardingAxes &axes);
+
 /// Puts a pp.reshard wherever an operand is not as its op reads it.
 void insertReshards(func::FuncOp entry, ShardingTable &table);
 
@@ -63,6 +66,14 @@ void lowerReshards(func::FuncOp entry, ShardingTable &table,
 void setLocalTypes(
     func::FuncOp entry, const ShardingTable &table,
     llvm::function_ref<int64_t(int64_t size, ArrayRef<Cut> cuts)> sizeOf);
+
+/// Gives values the shapes that one coordinate has, and ops what depends on it.
+void localizeShapes(func::FuncOp entry, const ShardingTable &table);
+
+/// Replaces the reshards that are left by collectives. Returns whether bf16
+/// values are summed in f32, as `sumsInF32` says.
+FailureOr<bool> lowerModelReshards(func::FuncOp entry, const ShardingAxes &axes,
+                                   bool sumsInF32);
 
 } // namespace mlir::pp
 
