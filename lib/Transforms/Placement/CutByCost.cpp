@@ -297,10 +297,16 @@ double Cutter::getSlowest(const std::vector<size_t> &cut) {
 }
 
 std::pair<int, int64_t> Cutter::getLargest(const std::vector<size_t> &cut) {
-  std::map<int, int64_t> bytes;
-  for (size_t piece = 0; piece < numPieces; ++piece)
-    bytes[problem.placeOf[piece]] +=
-        getMemory(cut[piece], cut[piece + 1], piece);
+  std::map<int, int64_t> bytes, temporary;
+  for (size_t piece = 0; piece < numPieces; ++piece) {
+    int place = problem.placeOf[piece];
+    const Range &range = ranges.at(cut[piece], cut[piece + 1]);
+    bytes[place] += getMemory(cut[piece], cut[piece + 1], piece);
+    // Only one piece of a place is computed at a time.
+    int64_t &most = temporary[place];
+    bytes[place] -= std::min(most, range.temporary);
+    most = std::max(most, range.temporary);
+  }
   auto largest = std::max_element(
       bytes.begin(), bytes.end(),
       [](const auto &a, const auto &b) { return a.second < b.second; });

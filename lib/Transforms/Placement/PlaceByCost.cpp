@@ -62,8 +62,8 @@ public:
   /// A rank has one of `shards` equal parts of what `sharded` says.
   CutProblemBuilder(const OpOrder &order, PlanOp plan, const LocalOps &local,
                     int64_t shards, std::optional<ShardedState> sharded)
-      : order(order), plan(plan), local(local), times(getDevice(plan)),
-        links(plan->getParentOfType<ModuleOp>()),
+      : order(order), plan(plan), axes(ShardingAxes::of(plan)), local(local),
+        times(getDevice(plan)), links(plan->getParentOfType<ModuleOp>()),
         numStates(getOptimizerStates(plan).size()), shards(shards),
         sharded(sharded) {
     findTrained();
@@ -73,6 +73,10 @@ public:
   CutProblem build(ArrayRef<int64_t> placeOf);
 
 private:
+  struct Transfer {
+    double time, bytes; ///< of a rank
+  };
+
   void findTrained();
   void readParams();
   int64_t getBytesHeld(ParamOp param) const;
@@ -80,13 +84,14 @@ private:
   void addValues(size_t number);
   double getTime(Operation *op, ArrayRef<bool> needed, bool isOnPath);
   int64_t getTemporaryBytes(Operation *op, ArrayRef<bool> needed) const;
-  double getTransferTime(Value value, double bytes);
+  Transfer planTransfer(Value value, double bytes);
   void addSaved();
   static bool mayComputeAgain(Operation *op);
   bool recomputesLayers() { return plan.getRecompute() == Recompute::layer; }
 
   const OpOrder &order;
   PlanOp plan;
+  ShardingAxes axes;
   const LocalOps &local;
   OpTimes times;
   Links links;
@@ -226,23 +231,24 @@ CutProblem::Item CutProblemBuilder::makeItem(size_t number) {
   return item;
 }
 
-/// Returns the time of a value to the next place: whole, or a part from each
+/// Returns how a value reaches the next place: whole, or as a part from each
 /// rank that has it, which are then gathered (--cut-transfers auto).
-double CutProblemBuilder::getTransferTime(Value value, double bytes) {
+CutProblemBuilder::Transfer CutProblemBuilder::planTransfer(Value value,
+                                                            double bytes) {
   const schema::LinkRates &betweenPlaces = links.getLevelOfPlaces().transfer;
-  double whole = estimateLinkTime(bytes, betweenPlaces), gathers = 0,
-         sent = bytes;
+  double gathers = 0, part = bytes;
   ShardingAttr cut = getShardingAttr(value);
-  ShardingAxes axes = ShardingAxes::of(plan);
   for (unsigned i = 0; i < axes.size(); ++i) {
     if (axes[i].splitsBatch || (cut && cut.without(axes[i].name) != cut))
       continue;
     gathers += links.estimateTime(::ppopt::geometry::Collective::AllGather,
                                   static_cast<int64_t>(bytes),
                                   {{axes[i].name.str()}, {}}, /*place=*/0);
-    sent /= static_cast<double>(axes[i].parts);
+    part /= static_cast<double>(axes[i].parts);
   }
-  return std::min(whole, estimateLinkTime(sent, betweenPlaces) + gathers);
+  double whole = estimateLinkTime(bytes, betweenPlaces),
+         inParts = estimateLinkTime(part, betweenPlaces) + gathers;
+  return inParts < whole ? Transfer{inParts, part} : Transfer{whole, bytes};
 }
 
 /// Adds the values that an item makes for others.
@@ -255,11 +261,12 @@ void CutProblemBuilder::addValues(size_t number) {
       if (llvm::all_of(result.getUsers(), isOfItem))
         continue;
       double bytes = local.getShare() * static_cast<double>(getBytes(result));
-      double transfer = getTransferTime(result, bytes);
+      Transfer transfer = planTransfer(result, bytes);
       values[result] = problem.values.size();
       problem.values.push_back(
           {static_cast<int>(number),
-           active.contains(result) ? 2 * transfer : transfer});
+           active.contains(result) ? 2 * transfer.time : transfer.time,
+           /*keptBytes=*/0, static_cast<int64_t>(transfer.bytes)});
     }
 }
 
@@ -303,17 +310,18 @@ void CutProblemBuilder::addSaved() {
                                         static_cast<double>(getBytes(result)));
       if (!isKept)
         wanted.insert(op.operand_begin(), op.operand_end());
-      auto found = values.find(result);
-      if (found != values.end())
-        problem.values[found->second].receivedBytes = bytes;
       if (!isKept)
         continue;
+      auto found = values.find(result);
       if (found == values.end() || readByMaker.contains(result))
         problem.items[*number].savedBytes += bytes;
       else
         problem.values[found->second].keptBytes = bytes;
     }
   }
+  for (auto [value, number] : values)
+    if (!wanted.contains(value))
+      problem.values[number].receivedBytes = 0;
 }
 
 CutProblem CutProblemBuilder::build(ArrayRef<int64_t> placeOf) {
