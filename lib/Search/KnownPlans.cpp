@@ -75,6 +75,14 @@ ProfileKey KnownPlans::getBoundaryKey(const PlanPoint &point) const {
   return key;
 }
 
+int64_t KnownPlans::countSimulations() const {
+  size_t count = 0;
+  for (const auto *known : {&profiles, &sketches})
+    for (const auto &[key, profile] : *known)
+      count += profile.countSimulations();
+  return static_cast<int64_t>(count);
+}
+
 const Profile &KnownPlans::getProfile(const ProfileKey &key) {
   if (!profiles.count(key))
     makeProfiles(key);

@@ -72,6 +72,15 @@ public:
   int64_t getWholeCompiled() const { return wholeCompiled; }
   int64_t getCompiled() const { return compiled; }
   int64_t getRefused() const { return refused; }
+  /// Returns how many profiles were compiled, how many stages were sketched,
+  /// and how many schedules of these and of profiles were simulated.
+  int64_t countProfiles() const {
+    return static_cast<int64_t>(profiles.size());
+  }
+  int64_t countSketches() const {
+    return static_cast<int64_t>(sketches.size());
+  }
+  int64_t countSimulations() const;
 
   /// Returns which profile a bound follows from, if it compiles.
   ProfileKey getKey(const PlanPoint &point, Known known) const;

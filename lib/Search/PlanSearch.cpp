@@ -323,6 +323,9 @@ FailureOr<PlanSearchResult> Search::run() {
   }
   result.compiled = plans.getCompiled();
   result.refused = plans.getRefused();
+  result.profiles = plans.countProfiles();
+  result.sketches = plans.countSketches();
+  result.simulations = plans.countSimulations();
   return std::move(result);
 }
 

@@ -88,6 +88,9 @@ struct Profile {
   /// into stages divides.
   double longestOp = 0;
 
+  /// Returns how many schedules have been simulated.
+  size_t countSimulations() const { return simulated.size(); }
+
 private:
   /// By schedule, microbatches and how far apart places are; 0 of a sketch.
   mutable std::map<std::tuple<std::string, int64_t, int64_t>,

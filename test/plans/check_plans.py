@@ -34,6 +34,8 @@ MOST_SLOWER = 0.02  # as the search promises
 ON_ITSELF = 1e-9
 OF_SHARDINGS = 0.01  # what tp cuts is chosen before plans are compared, by estimates
 SEEDS = (0, 2, 7, 8, 14, 16)  # of drawn spaces
+WIDE = ["--target", "cuda", "--gpu", "sm_90a", "--cluster", "hgx-h100-400g", "--precision", "bf16", "--recompute", "layer"]
+COUNTED = {"points": 1574, "profiles": 38, "sketches": 111, "simulations": 134}  # of check_cost
 # What is left out of the space of a model that takes long to compile, if not --long. Models with ways of their own are under all of it, and other
 # cases of these models under what is left out here.
 NARROWED = {("gpt", 2): {"recomputes": ["layer"]}, ("llama", 2): {"recomputes": ["none"]}, ("gpt", 4): {"zeros": (2,)}, ("gpt", 8): {"zeros": (3,)}}
@@ -193,6 +195,18 @@ def check_drawn(harness, directory, seed):
     expect_best(Predictor(harness.args.build, space.path, [*space.machine, *space.given, *limit]).choose(space.ranks), space.plans, figures)
 
 
+def check_cost(harness, directory):
+    """A search of a wide model for many ranks compiles and simulates no more than it did: its counts, which no load of the machine changes, with a
+    tenth of room."""
+    path = os.path.join(directory, "wide.mlir")
+    subprocess.run([harness.ppopt, "model", "llama", "--preset", "70b", "--layers", "4", "--width", "16384", "--heads", "128", "--mlp-width", "53248",
+                    "--seq", "8192", "--batch", "256", "-o", path], check=True)
+    found = Predictor(harness.args.build, path, WIDE).choose(256, "--keep", "tp=8", "--most-compilations", "2")
+    print("  " + ", ".join(f"{found[what]} {what}" for what in COUNTED))
+    for what, most in COUNTED.items():
+        assert found[what] <= 1.1 * most, f"{found[what]} {what}, which were {most}"
+
+
 def expect_red(check):
     try:
         check()
@@ -246,6 +260,7 @@ def main():
         harness.case("memory", lambda: case("skips", 4).check_memory())
         harness.case("file", lambda: case("skips", 4).check_file(directory))
         harness.case("ended", lambda: case("towers", 4).check_ended())
+        harness.case("cost", lambda: check_cost(harness, directory))
         harness.case("again", lambda: case("skips", 4).check_again())
         harness.case("trains", lambda: case("gpt", 4, layers=2, width=32, seq=8).check_trains(directory))
     return harness.finish()

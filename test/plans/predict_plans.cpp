@@ -101,7 +101,11 @@ static int printChoice(Compilation &compilation, const PlanSpace &space) {
   mlir::FailureOr<PlanSearchResult> found = searchPlans(compilation, space);
   if (failed(found))
     return 1;
-  json::Object choice{{"points", found->points}, {"compiled", found->compiled}};
+  json::Object choice{{"points", found->points},
+                      {"compiled", found->compiled},
+                      {"profiles", found->profiles},
+                      {"sketches", found->sketches},
+                      {"simulations", found->simulations}};
   if (!found->best.empty()) {
     choice["flags"] = found->best.front().point.spell();
     choice["step"] = found->best.front().figures->step;

@@ -55,6 +55,8 @@ struct PlanSearchResult {
   int64_t points = 0;   ///< of the space
   int64_t compiled = 0; ///< of them
   int64_t refused = 0;
+  /// What was compiled and simulated to bound and to estimate them.
+  int64_t profiles = 0, sketches = 0, simulations = 0;
   /// By how much of its step the fastest plan of the space may at most be
   /// faster than the first of `best`.
   double gap = 0;
