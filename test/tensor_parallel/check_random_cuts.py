@@ -37,7 +37,7 @@ SEEDS = [*range(16, 32), 75, 77, 91, 133, 134]
 NOISE, MOST_CHANGE = 1e-15, 1e-13
 LEAST_COMPARED = 0.5  # of the seeds
 # Seeds of models on two places, and links by which these send each other parts of whatever the ranks of a place agree on.
-IN_PARTS = [243, 244, 305, 359, 395, 425, 449, 525, 551, 575, 614, 659]
+IN_PARTS = [203, 215, 244, 267, 283, 373, 425, 427, 449, 472, 575, 614]
 SLOW_TRANSFERS = {"version": 1, "name": "slow transfers",
                   "levels": [{"name": "all", "size": 64, "transfer": {"latency": 1, "rate": 1}, "collective": {"latency": 0, "rate": 1000}}]}
 

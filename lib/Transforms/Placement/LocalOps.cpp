@@ -47,9 +47,11 @@ static OwningOpRef<ModuleOp> localize(func::FuncOp entry, PlanOp plan,
   if (failed(shardEntry(copy, plan)))
     return {};
   // Of what is computed again for some rows alone, nobody may read the whole.
-  for (Operation &op : llvm::make_early_inc_range(
-           llvm::reverse(copy.getBody().front().without_terminator())))
-    if (op.use_empty() && !isa<ParamOp>(op))
+  // (A reversed iterator of without_terminator() would stand on what is
+  // erased.)
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(copy.getBody().front())))
+    if (op.use_empty() && !isa<ParamOp, func::ReturnOp>(op))
       op.erase();
   return made;
 }
