@@ -222,8 +222,8 @@ stopped = subprocess.Popen(["sleep", "60"])
 os.kill(stopped.pid, signal.SIGSTOP)
 ignores = subprocess.Popen([sys.executable, "-c", "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)"])
 with share():
-    open(FILE, "w").close()
     try:
+        open(FILE, "w").close()  # from now on it may be interrupted
         ignores.wait()
     finally:
         os.remove(FILE)
