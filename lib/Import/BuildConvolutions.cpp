@@ -89,10 +89,9 @@ Windows readWindows(OpCall &call, ArrayRef<int64_t> kernel) {
   check("output_padding", windows.outputPadding, 0);
   if (call.failed())
     return windows;
-  for (int64_t i = 0; i < dims; ++i) {
-    if (windows.keepsSize)
+  if (windows.keepsSize)
+    for (int64_t i = 0; i < dims; ++i)
       windows.padding[i] = windows.dilation[i] * (kernel[i] - 1) / 2;
-  }
   return windows;
 }
 

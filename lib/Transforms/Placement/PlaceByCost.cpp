@@ -306,12 +306,12 @@ void CutProblemBuilder::addSaved() {
       if (!wanted.contains(result))
         continue;
       bool isKept = recomputesLayers() ? isMarked : !follows.contains(result);
+      if (!isKept) {
+        wanted.insert(op.operand_begin(), op.operand_end());
+        continue;
+      }
       auto bytes = static_cast<int64_t>(local.getShare() *
                                         static_cast<double>(getBytes(result)));
-      if (!isKept)
-        wanted.insert(op.operand_begin(), op.operand_end());
-      if (!isKept)
-        continue;
       auto found = values.find(result);
       if (found == values.end() || readByMaker.contains(result))
         problem.items[*number].savedBytes += bytes;

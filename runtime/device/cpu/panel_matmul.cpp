@@ -266,8 +266,8 @@ public:
   }
 
   size_t workspaceBytes() const override {
-    return sizeof(Element) * (blockElements() * std::min<int64_t>(blocks(), 2) +
-                              elementsOfA() * threads + elementsOfSums());
+    return sizeof(Element) *
+           (elementsOfB() + elementsOfA() * threads + elementsOfSums());
   }
   std::string name() const override {
     return "tiles of " + std::to_string(kernel.rows) + "x" +
@@ -311,6 +311,10 @@ private:
   int64_t blockElements() const {
     return blockBatches * blockParts * depth *
            paddedColumns(blockStrips * kernel.columns);
+  }
+  /// Of the block that is multiplied and the one that is packed meanwhile.
+  int64_t elementsOfB() const {
+    return blockElements() * std::min<int64_t>(blocks(), 2);
   }
   int64_t rowStrideOfCopy() const {
     return depth + rowPadding / int64_t(sizeof(Element));
@@ -438,9 +442,7 @@ private:
     int64_t batch = block.batches.begin + item / rowGroups;
     int64_t row = tiles.begin * kernel.rows,
             rows = std::min(tiles.end * kernel.rows, matmul.m) - row;
-    Element *copy = operands.workspace +
-                    blockElements() * std::min<int64_t>(blocks(), 2) +
-                    member * elementsOfA();
+    Element *copy = operands.workspace + elementsOfB() + member * elementsOfA();
     int64_t firstColumn = (block.strips.begin + group.begin) * kernel.columns;
     int64_t rowOfSums =
         (areSumsKept() ? blockStrips : size(group)) * kernel.columns;
@@ -489,9 +491,7 @@ private:
   Element *sumsOf(const Operands &operands, int64_t row, const Share &group,
                   int member) const {
     int64_t columns = blockStrips * kernel.columns;
-    return operands.workspace +
-           blockElements() * std::min<int64_t>(blocks(), 2) +
-           elementsOfA() * threads +
+    return operands.workspace + elementsOfB() + elementsOfA() * threads +
            (areSumsKept() ? row * columns + group.begin * kernel.columns
                           : member * itemRows() * paddedColumns(columns));
   }
