@@ -76,11 +76,17 @@ TEST(CutByCost, MemoryForcesAnotherCut) {
             "parameters, gradients and optimizer state");
 }
 
-TEST(CutByCost, AnEstimateRefusesNothing) {
+/// Four items on two pieces, each of which saves 10 bytes.
+CutProblem makeSavingChain(std::vector<int> inFlight) {
   CutProblem problem = makeChain({1, 1, 1, 1}, 2);
   for (CutProblem::Item &item : problem.items)
     item.savedBytes = 10;
-  problem.inFlight = {2, 1};
+  problem.inFlight = std::move(inFlight);
+  return problem;
+}
+
+TEST(CutByCost, AnEstimateRefusesNothing) {
+  CutProblem problem = makeSavingChain({2, 1});
   problem.deviceMemory = 29;
   PieceCut cut = cutByCost(problem);
   EXPECT_EQ(cut.error, "");
@@ -89,20 +95,14 @@ TEST(CutByCost, AnEstimateRefusesNothing) {
 }
 
 TEST(CutByCost, MemoryCountsWhatIsInFlight) {
-  CutProblem problem = makeChain({1, 1, 1, 1}, 2);
-  for (CutProblem::Item &item : problem.items)
-    item.savedBytes = 10;
-  problem.inFlight = {3, 1};
+  CutProblem problem = makeSavingChain({3, 1});
   problem.deviceMemory = 59;
   // 60 in front for two items with three in flight each.
   EXPECT_EQ(cutByCost(problem).begin, (Positions{0, 1, 4}));
 }
 
 TEST(CutByCost, EstimatesFillAPartOfTheMemory) {
-  CutProblem problem = makeChain({1, 1, 1, 1}, 2);
-  for (CutProblem::Item &item : problem.items)
-    item.savedBytes = 10;
-  problem.inFlight = {3, 1};
+  CutProblem problem = makeSavingChain({3, 1});
   problem.deviceMemory = 60;
   EXPECT_EQ(cutByCost(problem).begin, (Positions{0, 2, 4}));
   problem.fillMemory = 59;
