@@ -14,15 +14,17 @@ namespace {
 template <typename Element, int bytes>
 using Vector [[gnu::vector_size(bytes)]] = Element;
 
-/// How C is cut: vectors of `bytes`, and the rows and vectors of a tile.
-template <typename ElementType, int vectorBytes, int tileRows, int tileVectors>
+/// How C is cut: vectors of `bytes`, and the rows and vectors of a tile. The
+/// loop over the depth is unrolled `unroll` times.
+template <typename ElementType, int vectorBytes, int tileRows, int tileVectors,
+          int unrolledDepth = 1>
 struct Tiling {
   using Element = ElementType;
   using V = Vector<Element, vectorBytes>;
   static constexpr int64_t bytes = vectorBytes,
                            width = vectorBytes / sizeof(Element),
                            rows = tileRows, vectors = tileVectors,
-                           columns = width * vectors;
+                           columns = width * vectors, unroll = unrolledDepth;
 };
 
 /// `rows` rows and `vectors` vectors of a tile.
@@ -42,19 +44,44 @@ multiplyTile(const typename T::Element *__restrict a, int64_t aStride,
     for (int i = 0; i < rows; ++i)
       for (int64_t j = 0; j < vectors * T::width; j += lineElements)
         __builtin_prefetch(c + i * cStride + j, /*rw=*/1);
-  for (int64_t p = 0; p < depth; ++p, b += T::columns) {
+  // Of an unrolled loop, a base register and a scaled stride address three rows
+  // without further instructions.
+  constexpr int rowsOfBase = T::unroll > 1 ? 3 : rows,
+                bases = (rows + rowsOfBase - 1) / rowsOfBase;
+  const Element *base[bases];
+  for (int i = 0; i < bases; ++i)
+    base[i] = a + i * rowsOfBase * aStride;
+  auto multiply = [&](int64_t p) __attribute__((always_inline)) {
     typename T::V ofB[vectors];
 #pragma GCC unroll 4
     for (int j = 0; j < vectors; ++j)
-      std::memcpy(&ofB[j], b + j * T::width, T::bytes);
+      std::memcpy(&ofB[j], b + p * T::columns + j * T::width, T::bytes);
 #pragma GCC unroll 8
     for (int i = 0; i < rows; ++i) {
-      Element ofA = isPacked ? a[p * T::rows + i] : a[i * aStride + p];
+      Element ofA = isPacked
+                        ? a[p * T::rows + i]
+                        : base[i / rowsOfBase][i % rowsOfBase * aStride + p];
 #pragma GCC unroll 4
       for (int j = 0; j < vectors; ++j)
         sums[i][j] += ofA * ofB[j];
     }
-  }
+  };
+  int64_t rest = depth;
+  if constexpr (T::unroll > 1)
+    for (; rest >= T::unroll; rest -= T::unroll) {
+#pragma GCC unroll 8
+      for (int p = 0; p < T::unroll; ++p)
+        multiply(p);
+      a += T::unroll * T::rows;
+      b += T::unroll * T::columns;
+      for (const Element *&pointer : base) {
+        pointer += T::unroll;
+        // Else the compiler replaces them by one register and additions.
+        asm("" : "+r"(pointer));
+      }
+    }
+  for (int64_t p = 0; p < rest; ++p)
+    multiply(p);
   for (int i = 0; i < rows; ++i) {
     if (result == TileResult::added) {
       typename T::V before[vectors];
@@ -133,7 +160,7 @@ multiplyStrip(const StripMatmul<typename T::Element> &strip) {
 
 // A tile's sums, its vectors of B and an element of A fill the registers.
 template <typename Element> using Tiling128 = Tiling<Element, 16, 6, 2>;
-template <typename Element> using Tiling256 = Tiling<Element, 32, 6, 2>;
+template <typename Element> using Tiling256 = Tiling<Element, 32, 6, 2, 4>;
 template <typename Element> using Tiling512 = Tiling<Element, 64, 8, 3>;
 
 template <typename Element> void multiply128(const StripMatmul<Element> &s) {
