@@ -89,6 +89,52 @@ static std::vector<std::string> getLinkEnvironment(StringRef driver) {
   return variables;
 }
 
+/// Memory comes in huge pages: to fault in others takes a third of a link.
+static constexpr StringRef linkerEnvironment[] = {
+    "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.top_pad=8388608"};
+
+/// Links without the driver, with what it would add. Of shared libraries it
+/// reads stubs (runtime/link/make-stubs). Returns false if one of these files
+/// is not on this machine or the linker fails: the driver may succeed, or says
+/// why not.
+static bool linkWithoutDriver(ArrayRef<std::string> objects,
+                              const pp::LinkTarget &target, StringRef prefix,
+                              StringRef executable) {
+  static constexpr StringRef startFiles[] = {PPOPT_START_FILES},
+                             libraries[] = {PPOPT_SHARED_LIBRARIES},
+                             endFiles[] = {PPOPT_END_FILES};
+  std::string modules = (prefix + "/lib/ppopt").str();
+  SmallVector<std::string> files(std::begin(startFiles), std::end(startFiles));
+  files.append(objects.begin(), objects.end());
+  files.push_back((prefix + "/lib/" + target.deviceMaker + ".o").str());
+  for (StringRef library : libraries)
+    files.push_back(modules + "/stubs/" +
+                    llvm::sys::path::filename(library).str());
+  files.append(std::begin(endFiles), std::end(endFiles));
+  auto isThere = [](StringRef file) { return llvm::sys::fs::exists(file); };
+  if (!llvm::sys::fs::can_execute(PPOPT_LINKER) ||
+      !llvm::all_of(files, isThere) || !llvm::all_of(libraries, isThere))
+    return false;
+  // A mapped output takes a fault for each page.
+  SmallVector<StringRef> command = {PPOPT_LINKER,
+                                    "-pie",
+                                    "-nostdlib",
+                                    "--no-mmap-output-file",
+                                    "--eh-frame-hdr",
+                                    "--hash-style=gnu",
+                                    "--as-needed",
+                                    "-rpath",
+                                    modules,
+                                    "-dynamic-linker",
+                                    PPOPT_DYNAMIC_LINKER,
+                                    "-o",
+                                    executable};
+  command.append(files.begin(), files.end());
+  std::optional<StringRef> silent[] = {StringRef(), StringRef(), StringRef()};
+  return llvm::sys::ExecuteAndWait(PPOPT_LINKER, command,
+                                   ArrayRef(linkerEnvironment), silent) == 0;
+}
+
 LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
                                  const LinkTarget &target, StringRef prefix,
                                  StringRef executable) {
@@ -102,6 +148,8 @@ LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
   if (!llvm::sys::fs::exists(runtime))
     return reject("the runtime is not at '" + runtime +
                   "'; it is installed beside the compiler");
+  if (linkWithoutDriver(objects, target, prefix, executable))
+    return success();
   std::optional<std::string> driver = findLinkDriver();
   if (!driver)
     return reject("no C++ compiler to link with: neither " PPOPT_LINK_DRIVER

@@ -2,7 +2,7 @@
 import os
 import sys
 
-for tool in "ld", "ld.lld", "lld", "as", "cc", "c++", "g++", "clang++", "clang++-22", "collect2":
+for tool in "ld", "ld.lld", "lld", "ld.gold", "gold", "as", "cc", "c++", "g++", "clang++", "clang++-22", "collect2":
     path = os.path.join(sys.argv[1], tool)
     with open(path, "w") as file:
         file.write(f"#!/bin/sh\necho {tool} >> {os.path.abspath(sys.argv[1])}/was-run\nexit 1\n")
