@@ -51,8 +51,8 @@ constexpr int64_t packedColumns = 256;
 /// Rows of A that are a multiple of this apart compete for few lines of the
 /// first-level cache.
 constexpr int64_t conflictBytes = 4096;
-/// In bytes, between rows of a copy of A.
-constexpr int64_t rowPadding = 64;
+/// In bytes, between rows or packed tiles of a copy of A.
+constexpr int64_t paddingBytes = 64;
 
 /// Elements that are transposed at a time, in each direction.
 template <typename Element> constexpr int64_t side = 32 / sizeof(Element);
@@ -288,6 +288,8 @@ private:
     Share batches, strips, parts;
   };
 
+  static constexpr int64_t padding = paddingBytes / int64_t(sizeof(Element));
+
   bool isSummedApart() const {
     return matmul.k > deepMatmul ||
            (matmul.accumulate && matmul.k >= deepAddition);
@@ -316,9 +318,7 @@ private:
   int64_t elementsOfB() const {
     return blockElements() * std::min<int64_t>(blocks(), 2);
   }
-  int64_t rowStrideOfCopy() const {
-    return depth + rowPadding / int64_t(sizeof(Element));
-  }
+  int64_t rowStrideOfCopy() const { return depth + padding; }
   int64_t itemRows() const {
     return std::min(mostItemRows, matmul.m + mostTileRows - 1);
   }
@@ -435,13 +435,35 @@ private:
     return size(block.batches) * rowGroups;
   }
 
+  struct Rows {
+    int64_t batch, begin, count;
+  };
+  Rows rowsOf(const Block &block, int64_t item) const {
+    Share tiles = shareOf(tileRows(), item % rowGroups, rowGroups);
+    int64_t begin = tiles.begin * kernel.rows;
+    return {block.batches.begin + item / rowGroups, begin,
+            std::min(tiles.end * kernel.rows, matmul.m) - begin};
+  }
+  const Source *partOfA(const Operands &operands, const Rows &rows,
+                        int64_t part) const {
+    return operands.a + offset(matmul.a, rows.batch) +
+           rows.begin * matmul.a[2] + part * depth * matmul.a[3];
+  }
+  ReadAhead readAhead(const Operands &operands, const Rows &rows,
+                      int64_t part) const {
+    ReadAhead ahead;
+    ahead.row = reinterpret_cast<const char *>(partOfA(operands, rows, part));
+    ahead.rows = isTransposed() ? depthOf(part) : rows.count;
+    ahead.rowStride = matmul.a[isTransposed() ? 3 : 2] * sizeof(Source);
+    ahead.rowBytes =
+        (isTransposed() ? rows.count : depthOf(part)) * sizeof(Source);
+    return ahead;
+  }
+
   void multiplyItem(const Operands &operands, const Block &block,
                     int64_t groupNumber, int64_t item, int member) const {
-    Share tiles = shareOf(tileRows(), item % rowGroups, rowGroups);
+    auto [batch, row, rows] = rowsOf(block, item);
     Share group = stripsOf(block, groupNumber);
-    int64_t batch = block.batches.begin + item / rowGroups;
-    int64_t row = tiles.begin * kernel.rows,
-            rows = std::min(tiles.end * kernel.rows, matmul.m) - row;
     Element *copy = operands.workspace + elementsOfB() + member * elementsOfA();
     int64_t firstColumn = (block.strips.begin + group.begin) * kernel.columns;
     int64_t rowOfSums =
@@ -449,6 +471,7 @@ private:
     Element *sums = sumsOf(operands, row, group, member);
     Result *c =
         operands.c + offset(matmul.c, batch) + row * matmul.c[2] + firstColumn;
+    int64_t tiles = size(group) * ceilDiv(rows, kernel.rows);
     for (int64_t part = block.parts.begin; part < block.parts.end; ++part) {
       device::callProgressHook();
       StripMatmul<Element> strip;
@@ -459,11 +482,17 @@ private:
                          ? TileResult::set
                      : isSummedApart() ? TileResult::added
                                        : TileResult::continued;
-      setA(strip,
-           operands.a + offset(matmul.a, batch) + row * matmul.a[2] +
-               part * depth * matmul.a[3],
-           copy);
+      setA(strip, partOfA(operands, {batch, row, rows}, part), copy);
       const Element *packed = packedPart(operands, block, batch, part);
+      // Whoever takes the next item, it is most likely this thread.
+      ReadAhead ahead =
+          part + 1 < block.parts.end
+              ? readAhead(operands, {batch, row, rows}, part + 1)
+              : readAhead(operands,
+                          rowsOf(block, (item + 1) % multiplyItems(block)),
+                          block.parts.begin);
+      ahead.linesPerTile = ceilDiv(ahead.lines(), tiles);
+      strip.ahead = &ahead;
       for (int64_t i = group.begin; i < group.end; ++i) {
         int64_t column = (i - group.begin) * kernel.columns;
         strip.b = packed + i * depth * kernel.columns;
@@ -505,9 +534,10 @@ private:
     strip.aStride = isTransposed() ? 0
                     : isCopied()   ? rowStrideOfCopy()
                                    : matmul.a[2];
+    strip.aTileStride = strip.depth * kernel.rows + padding;
     if (isTransposed())
       packStrips(a, matmul.a[3], matmul.a[2], strip.depth, strip.rows, copy,
-                 kernel.rows, strip.depth * kernel.rows);
+                 kernel.rows, strip.aTileStride);
     else if (isCopied())
       for (int64_t i = 0; i < strip.rows; ++i)
         copyRow(copy + i * rowStrideOfCopy(), a + i * matmul.a[2], strip.depth);

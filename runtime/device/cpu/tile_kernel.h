@@ -11,19 +11,47 @@ namespace ppopt {
 /// C + (A·B).
 enum class TileResult { set, continued, added };
 
+/// Memory that is read next. Its lines are prefetched, some with each tile,
+/// where the hardware would begin too late.
+struct ReadAhead {
+  const char *row = nullptr;
+  int64_t rowStride = 0, rowBytes = 0, rows = 0;
+  int64_t linesPerTile = 0;
+  int64_t offset = 0; ///< in the row
+
+  void continueForTile() {
+    for (int64_t i = 0; i < linesPerTile && rows > 0; ++i) {
+      __builtin_prefetch(row + offset, /*rw=*/0, /*locality=*/2);
+      offset += lineBytes;
+      if (offset < rowBytes)
+        continue;
+      offset = 0;
+      row += rowStride;
+      --rows;
+    }
+  }
+  int64_t lines() const {
+    return rows * ((rowBytes + lineBytes - 1) / lineBytes);
+  }
+
+private:
+  static constexpr int64_t lineBytes = 64;
+};
+
 /// C [rows, columns] of A [rows, depth] and a strip of B, [depth][columns of a
 /// tile], in which the columns from `columns` on are zero. Strides are in
 /// elements.
 template <typename Element> struct StripMatmul {
   const Element *a;
-  /// 0: A is packed, as [tile][depth][rows of a tile]. Else the distance of
-  /// rows, whose columns are contiguous.
-  int64_t aStride;
+  /// 0: A is packed, as [tile][depth][rows of a tile], tiles `aTileStride`
+  /// apart. Else the distance of rows, whose columns are contiguous.
+  int64_t aStride, aTileStride;
   const Element *b;
   Element *c;
   int64_t cStride;
   int64_t rows, columns, depth;
   TileResult result;
+  ReadAhead *ahead = nullptr;
 };
 
 /// Each element of A·B is summed in order, whatever the sizes are: with one
