@@ -15,7 +15,10 @@ BlockCode::BlockCode(OpBuilder &builder, Location loc, Type type,
     : builder(builder), loc(loc), type(type),
       width(vectorBytes * 8 / type.getIntOrFloatBitWidth()),
       vector(VectorType::get({width}, type)),
-      groupVectors(vectorBytes == 64 ? 4 : vectorBytes == 32 ? 3 : 2), hasFma(vectorBytes > 16) {}
+      groupVectors(vectorBytes == 64   ? 4
+                   : vectorBytes == 32 ? 3
+                                       : 2),
+      hasFma(vectorBytes > 16) {}
 
 //===----------------------------------------------------------------------===//
 // Numbers
