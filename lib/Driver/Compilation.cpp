@@ -420,6 +420,23 @@ LogicalResult Compilation::reject(const Twine &message) const {
   return failure();
 }
 
+/// Moves a file to a path that a user names, or leaves what is there unchanged.
+/// Returns an error; empty on success.
+static std::string moveWhole(const std::string &from, const std::string &path) {
+  ppopt::WholeFile file;
+  std::string error = file.open(path, /*mode=*/0777);
+  if (error.empty() && !file.adopt(from)) {
+    auto contents = llvm::MemoryBuffer::getFile(from);
+    if (std::error_code failed = contents.getError())
+      return "cannot read " + from + ": " + failed.message();
+    error =
+        file.write((*contents)->getBufferStart(), (*contents)->getBufferSize());
+  }
+  if (error.empty())
+    error = file.commit(/*isDurable=*/false);
+  return error.empty() ? "" : path + ": " + error;
+}
+
 LogicalResult Compilation::writeExecutable(StringRef path, StringRef folder) {
   std::string why = "the executable was compiled without the program that "
                     "generates: compile the model again, without "
@@ -461,11 +478,7 @@ LogicalResult Compilation::writeExecutable(StringRef path, StringRef folder) {
                                                         : setup.prefix,
                                    linked)))
     return failure();
-  auto executable = llvm::MemoryBuffer::getFile(linked);
-  if (std::error_code error = executable.getError())
-    return reject("cannot read " + linked + ": " + error.message());
-  std::string error =
-      ppopt::writeWhole(path, (*executable)->getBuffer(), /*mode=*/0777);
+  std::string error = moveWhole(linked, path.str());
   return error.empty() ? success() : reject(error);
 }
 

@@ -52,6 +52,13 @@ std::string WholeFile::writeAt(uint64_t offset, const void *data,
              : describeFailure("cannot write");
 }
 
+bool WholeFile::adopt(const std::string &file) {
+  struct stat status;
+  return !aside_.empty() && ::fstat(descriptor_, &status) == 0 &&
+         ::chmod(file.c_str(), status.st_mode & 07777) == 0 &&
+         ::rename(file.c_str(), aside_.c_str()) == 0;
+}
+
 std::string WholeFile::commit(bool isDurable) {
   if (isDurable && !aside_.empty() && ::fsync(descriptor_) != 0)
     return describeFailure("cannot write to the disk");

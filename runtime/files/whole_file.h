@@ -26,6 +26,10 @@ public:
   std::string write(const void *data, uint64_t bytes);
   /// Writes at an offset, which devices and pipes may not have.
   std::string writeAt(uint64_t offset, const void *data, uint64_t bytes);
+  /// Makes another file, which is gone then, the contents, with this one's
+  /// mode. Returns false if it cannot, as of another file system: then write()
+  /// it. Not for what is durable.
+  bool adopt(const std::string &file);
   /// Renames the file into place. If `isDurable`, it is on the disk on return.
   std::string commit(bool isDurable = true);
 
