@@ -21,8 +21,8 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 
-LogicalResult pp::decomposeSharded(func::FuncOp entry,
-                                   const ShardingAxes &axes) {
+FailureOr<std::optional<ShardingTable>>
+pp::decomposeSharded(func::FuncOp entry, const ShardingAxes &axes) {
   // Over microbatches and single rows nothing is decomposed.
   AxisSet batch = axes.getBatchAxes(), ranks = axes.getRankAxes();
   while (canRowsMeet(axes) || (ranks & ~batch) != 0) {
@@ -30,7 +30,7 @@ LogicalResult pp::decomposeSharded(func::FuncOp entry,
     if (failed(propagation.run()))
       return failure();
     if (propagation.composites.empty())
-      return success();
+      return std::optional(propagation.takeTable());
     for (Operation *op : propagation.composites)
       if (failed(decompose(cast<DecomposableOpInterface>(op))))
         return failure();
@@ -39,7 +39,7 @@ LogicalResult pp::decomposeSharded(func::FuncOp entry,
         failed(decomposeAll(entry, DecomposeAt::Train)))
       return failure();
   }
-  return success();
+  return std::optional<ShardingTable>();
 }
 
 namespace {
@@ -48,9 +48,14 @@ struct DecomposeSharded : pp::impl::DecomposeShardedBase<DecomposeSharded> {
   void runOnOperation() override {
     FailureOr<func::FuncOp> entry = findEntry(getOperation());
     FailureOr<PlanOp> plan = findPlan(getOperation());
-    if (failed(entry) || failed(plan) ||
-        failed(decomposeSharded(*entry, ShardingAxes::of(*plan))))
-      signalPassFailure();
+    if (failed(entry) || failed(plan))
+      return signalPassFailure();
+    FailureOr<std::optional<ShardingTable>> table =
+        decomposeSharded(*entry, ShardingAxes::of(*plan));
+    if (failed(table))
+      return signalPassFailure();
+    getAnalysis<KnownShardings>().table = std::move(*table);
+    markAnalysesPreserved<KnownShardings>();
   }
 };
 

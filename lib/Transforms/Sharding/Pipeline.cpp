@@ -24,12 +24,16 @@ void pp::buildShardPipeline(OpPassManager &manager, TransferCuts transferCuts) {
 
 LogicalResult pp::shardEntry(func::FuncOp entry, PlanOp plan) {
   ShardingAxes axes = ShardingAxes::of(plan);
-  if (failed(decomposeSharded(entry, axes)))
+  FailureOr<std::optional<ShardingTable>> known = decomposeSharded(entry, axes);
+  if (failed(known))
     return failure();
-  ShardingPropagation propagation(entry, axes);
-  if (failed(propagation.run()))
-    return failure();
-  ShardingTable table = propagation.getTable();
+  if (!*known) {
+    ShardingPropagation propagation(entry, axes);
+    if (failed(propagation.run()))
+      return failure();
+    *known = propagation.takeTable();
+  }
+  ShardingTable &table = **known;
   table.write(entry);
   insertReshards(entry, table);
   lowerReshards(entry, table, plan.getEvaluatesRows());

@@ -3,6 +3,7 @@
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
+#include "ppopt/Transforms/Sharding/Reshards.h"
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 
 namespace mlir::pp {
@@ -30,6 +31,9 @@ struct PropagateShardings
           << *batch << " rows, but the plan says " << plan->getBatch();
       return signalPassFailure();
     }
+    auto known = getCachedAnalysis<KnownShardings>();
+    if (known && known->get().table)
+      return known->get().table->write(*entry);
     ShardingPropagation propagation(*entry, ShardingAxes::of(*plan));
     if (failed(propagation.run()))
       return signalPassFailure();

@@ -33,8 +33,19 @@ void crossMicrobatches(Operation *op, const ShardingAxes &axes,
 /// accumulators are floats.
 bool isPrologueSum(Value sum);
 
-/// Decomposes the composites along whose rows an axis cuts.
-LogicalResult decomposeSharded(func::FuncOp entry, const ShardingAxes &axes);
+/// Decomposes the composites along whose rows an axis cuts. Returns how the
+/// propagation cuts the values then, where it had to run to see that none is
+/// left.
+FailureOr<std::optional<ShardingTable>>
+decomposeSharded(func::FuncOp entry, const ShardingAxes &axes);
+
+/// What pp-decompose-sharded returns so, for pp-propagate-shardings if that is
+/// the next pass: an analysis.
+struct KnownShardings {
+  explicit KnownShardings(Operation *) {}
+
+  std::optional<ShardingTable> table;
+};
 
 /// Puts a pp.reshard wherever an operand is not as its op reads it.
 void insertReshards(func::FuncOp entry, ShardingTable &table);

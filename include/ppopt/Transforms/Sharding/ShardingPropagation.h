@@ -66,6 +66,7 @@ public:
   LogicalResult run();
 
   const ShardingTable &getTable() const { return table; }
+  ShardingTable takeTable() { return std::move(table); }
 
   /// Ops whose elements are numbers of the batch's rows.
   llvm::SetVector<Operation *> rowNumbers;
