@@ -63,8 +63,9 @@ private:
 /// Starts collectives on tensors and waits for them.
 class TensorCollectives {
 public:
-  TensorCollectives(RunClock &clock, bool prefetches)
-      : clock(clock), prefetches(prefetches) {}
+  TensorCollectives(RunClock &clock, bool prefetches,
+                    const llvm::StringSet<> &buckets)
+      : clock(clock), prefetches(prefetches), buckets(buckets) {}
 
   void start(CollectiveOpInterface op) {
     double earliest = clock.now();
@@ -93,14 +94,14 @@ public:
   }
 
 private:
-  static bool gathersParameters(Operation *op) {
+  bool gathersParameters(Operation *op) const {
     auto gather = dyn_cast<AllGatherOp>(op);
-    return gather && isOfBucket(describeCollective(gather),
-                                op->getParentOfType<ModuleOp>());
+    return gather && buckets.contains(describeCollective(gather).getWhat());
   }
 
   RunClock &clock;
   const bool prefetches;
+  const llvm::StringSet<> &buckets;
   size_t started = 0;
   /// When the last gather of parameters, and of a value that the task takes,
   /// had been waited for.
@@ -123,6 +124,8 @@ TaskTimes::TaskTimes(ModuleOp module)
     : device(getDevice(module)), links(module), ofOps(device) {
   for (auto plan : module.getOps<PlanOp>())
     prefetches = plan.getPrefetch() != Prefetch::none;
+  for (auto bucket : module.getOps<BucketOp>())
+    buckets.insert(bucket.getSymName());
   for (auto kernel : module.getOps<KernelOp>())
     ofKernel[kernel.getSymNameAttr()] =
         estimateKernelWork(kernel).getTime(device);
@@ -131,7 +134,7 @@ TaskTimes::TaskTimes(ModuleOp module)
 TaskTime TaskTimes::estimate(TaskOp task) const {
   SmallVector<TaskCollectiveAttr> listed = task.getCollectiveList();
   RunClock clock(links, task.getPlace(), getShareBesides(device));
-  TensorCollectives onTensors(clock, prefetches);
+  TensorCollectives onTensors(clock, prefetches, buckets);
   task.walk([&](Operation *op) {
     onTensors.waitForOperands(op);
     if (auto launch = dyn_cast<LaunchOp>(op))

@@ -7,6 +7,8 @@
 #include "ppopt/Analysis/Links.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 
+#include "llvm/ADT/StringSet.h"
+
 namespace mlir::pp {
 
 /// A collective inside a task. Times are in nanoseconds from the beginning of a
@@ -42,6 +44,7 @@ private:
   Links links;
   bool prefetches = true;
   DenseMap<StringAttr, double> ofKernel;
+  llvm::StringSet<> buckets; ///< their names
   mutable OpTimes ofOps;
 };
 

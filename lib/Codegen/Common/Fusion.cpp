@@ -314,6 +314,11 @@ void TaskFusion::addToRows(Operation *op, Space space) {
 /// Adds an element op after the reduction over rows that it reads at the same
 /// index.
 bool TaskFusion::joinTail(Operation *op) {
+  // Few ops read such a reduction, and getReads takes long.
+  if (llvm::none_of(getSourceClusters(op), [&](unsigned source) {
+        return clusters[source].form == KernelForm::Columns;
+      }))
+    return false;
   for (const Read &read : getReads(op).reads) {
     Operation *def = read.source.getDefiningOp();
     auto it = def ? clusterOf.find(def) : clusterOf.end();

@@ -237,30 +237,58 @@ static std::string describe(KernelOp kernel, const Cluster &cluster) {
          std::to_string(cluster.space.columns);
 }
 
-/// Returns the printed form of a kernel that is named "kernel".
-static std::string printKey(KernelOp kernel, ArrayRef<int64_t> inplace) {
+namespace {
+
+/// Writes what tells kernels apart: ops, attributes and types, which are unique
+/// in a context, by their addresses; values by their numbers.
+class KeyWriter {
+public:
+  std::string write(KernelOp kernel, ArrayRef<int64_t> inplace) {
+    add(kernel);
+    for (int64_t argument : inplace)
+      add(argument);
+    return std::move(key);
+  }
+
+private:
+  void add(Operation *op) {
+    add(op->getName().getAsOpaquePointer());
+    add(op->getAttrDictionary().getAsOpaquePointer());
+    add(op->getNumOperands());
+    for (Value operand : op->getOperands())
+      add(numbers.lookup(operand));
+    number(op->getResults());
+    for (Region &region : op->getRegions())
+      for (Block &block : region) {
+        number(block.getArguments());
+        add(block.getOperations().size());
+        for (Operation &each : block)
+          add(&each);
+      }
+  }
+  void number(ValueRange values) {
+    add(values.size());
+    for (Value value : values) {
+      numbers.try_emplace(value, numbers.size());
+      add(value.getType().getAsOpaquePointer());
+    }
+  }
+  void add(const void *address) { add(reinterpret_cast<uintptr_t>(address)); }
+  void add(uint64_t word) {
+    key.append(reinterpret_cast<const char *>(&word), sizeof(word));
+  }
+
   std::string key;
-  llvm::raw_string_ostream os(key);
-  OpPrintingFlags flags;
-  // Constants may have megabytes; attributes are unique, so their addresses
-  // identify them.
-  flags.elideLargeElementsAttrs(/*largeElementLimit=*/0);
-  flags.enableDebugInfo(false);
-  flags.printGenericOpForm();
-  flags.useLocalScope();
-  kernel->print(os, flags);
-  for (auto constant : kernel.getBody().getOps<ConstantOp>())
-    os << ' ' << constant.getValue().getAsOpaquePointer();
-  for (int64_t argument : inplace)
-    os << ' ' << argument;
-  return key;
-}
+  DenseMap<Value, size_t> numbers;
+};
+
+} // namespace
 
 /// Creates the launch of a kernel that asks for a name.
 LaunchOp KernelOutliner::launch(KernelOp kernel, StringRef name, Location loc,
                                 ValueRange inputs, ArrayRef<int64_t> inplace,
                                 OpBuilder &builder) {
-  std::string key = printKey(kernel, inplace);
+  std::string key = KeyWriter().write(kernel, inplace);
   kernel.setSymName(name);
   auto launch =
       LaunchOp::create(builder, loc, kernel.getFunctionType().getResults(),

@@ -15,7 +15,7 @@ namespace mlir::pp {
 struct OutlinedKernel {
   OwningOpRef<KernelOp> kernel; ///< has the name that it asks for
   LaunchOp launch;
-  /// The printed form without names: equal kernels have equal keys.
+  /// Equal kernels have equal keys, whatever their names.
   std::string key;
 };
 

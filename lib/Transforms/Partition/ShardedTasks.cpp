@@ -5,6 +5,7 @@
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -13,6 +14,13 @@ using namespace mlir::pp;
 BucketMembers pp::findMembers(ModuleOp module, TaskOp task, RoleKind kind,
                               bool isOfResults,
                               llvm::function_ref<bool(BucketOp)> isSharded) {
+  unsigned end = isOfResults ? task.getNumResults() : task.getNumArguments();
+  auto getRole = [&](unsigned i) {
+    return isOfResults ? task.getResultRole(i) : task.getArgRole(i);
+  };
+  if (llvm::none_of(llvm::seq(end),
+                    [&](unsigned i) { return getRole(i).getKind() == kind; }))
+    return {};
   llvm::StringMap<std::pair<BucketOp, int64_t>> bucketOf;
   for (auto bucket : module.getOps<BucketOp>())
     if (isSharded(bucket))
@@ -21,9 +29,8 @@ BucketMembers pp::findMembers(ModuleOp module, TaskOp task, RoleKind kind,
                      bucket.getOffsets()))
         bucketOf[name.getValue()] = {bucket, first};
   BucketMembers members;
-  unsigned end = isOfResults ? task.getNumResults() : task.getNumArguments();
   for (unsigned i = 0; i < end; ++i) {
-    RoleAttr role = isOfResults ? task.getResultRole(i) : task.getArgRole(i);
+    RoleAttr role = getRole(i);
     auto found = bucketOf.find(role.getName());
     if (role.getKind() == kind && found != bucketOf.end())
       members[found->second.first].push_back({i, found->second.second});
