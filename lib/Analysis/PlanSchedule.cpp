@@ -48,7 +48,7 @@ public:
       : module(module), plan(plan), isEvaluation(isEvaluation) {
     graph.places = plan.getPlaces();
   }
-  StageGraph run(const TaskTimes &times);
+  StageGraph run();
   StageGraph run(StageGraph training);
 
 private:
@@ -134,13 +134,12 @@ void GraphBuilder::addReader(CallOp call) {
   }
 }
 
-StageGraph GraphBuilder::run(const TaskTimes &times) {
+StageGraph GraphBuilder::run() {
   for (auto task : module.getOps<TaskOp>()) {
     tasks[task.getSymNameAttr()] = task;
     if (task.getStage() != TaskOp::kNoStage)
       addTask(task);
   }
-  setStageTimes(module, plan, times, graph);
   addEdges();
   return std::move(graph);
 }
@@ -168,8 +167,8 @@ static double getHidden(const CollectiveTime &of, const TaskTime &time) {
 }
 
 static std::vector<StageCollective>
-describeTimed(TaskOp task, const TaskTime &time, const geometry::Mesh &mesh) {
-  auto module = task->getParentOfType<ModuleOp>();
+describeTimed(TaskOp task, const TaskTime &time, const geometry::Mesh &mesh,
+              const llvm::StringSet<> &buckets) {
   std::vector<StageCollective> all;
   for (const CollectiveTime &timed : time.collectives) {
     TaskCollectiveAttr collective = timed.collective;
@@ -188,7 +187,7 @@ describeTimed(TaskOp task, const TaskTime &time, const geometry::Mesh &mesh) {
     added.waitStart = timed.waitStart;
     added.waitEnd = timed.waitEnd;
     added.hidden = getHidden(timed, time);
-    added.isOfBucket = isOfBucket(collective, module);
+    added.isOfBucket = buckets.contains(added.value);
     added.bytesSent = predictSent(collective, mesh, task.getPlace());
   }
   return all;
@@ -197,6 +196,9 @@ describeTimed(TaskOp task, const TaskTime &time, const geometry::Mesh &mesh) {
 void pp::setStageTimes(ModuleOp module, PlanOp plan, const TaskTimes &times,
                        StageGraph &graph) {
   geometry::Mesh mesh = plan.getGeometry();
+  llvm::StringSet<> buckets; // by name: to look up each symbol takes long
+  for (auto bucket : module.getOps<BucketOp>())
+    buckets.insert(bucket.getSymName());
   for (auto task : module.getOps<TaskOp>()) {
     if (!pp::getWork(task.getKind()) || task.getKind() == TaskKind::Evaluation)
       continue;
@@ -204,7 +206,7 @@ void pp::setStageTimes(ModuleOp module, PlanOp plan, const TaskTimes &times,
         graph.stages[static_cast<size_t>(task.getStage())];
     TaskTime estimate = times.estimate(task);
     double time = estimate.total;
-    auto collectives = describeTimed(task, estimate, mesh);
+    auto collectives = describeTimed(task, estimate, mesh, buckets);
     switch (task.getKind()) {
     case TaskKind::Forward:
       stage.forwardTime = time;
@@ -228,13 +230,14 @@ void pp::setStageTimes(ModuleOp module, PlanOp plan, const TaskTimes &times,
   }
 }
 
-StageGraph pp::makeStageGraph(ModuleOp module, PlanOp plan,
-                              const TaskTimes &times) {
-  return GraphBuilder(module, plan, /*isEvaluation=*/false).run(times);
+StageGraph pp::makeUntimedGraph(ModuleOp module, PlanOp plan) {
+  return GraphBuilder(module, plan, /*isEvaluation=*/false).run();
 }
 
 StageGraph pp::makeStageGraph(ModuleOp module, PlanOp plan) {
-  return makeStageGraph(module, plan, TaskTimes(module));
+  StageGraph graph = makeUntimedGraph(module, plan);
+  setStageTimes(module, plan, TaskTimes(module), graph);
+  return graph;
 }
 
 StageGraph pp::makeEvaluationGraph(ModuleOp module, PlanOp plan,

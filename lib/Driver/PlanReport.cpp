@@ -12,6 +12,7 @@
 
 #include "ppopt/Program/EndOfStep.h"
 #include "ppopt/Program/NcclMemory.h"
+#include "ppopt/Program/PredictCounts.h"
 #include "ppopt/Program/Program.h"
 
 #include "ppopt/Analysis/OptimizerState.h"
@@ -280,7 +281,7 @@ static void setWork(ModuleOp module, PlanReport &report) {
   }
 }
 
-FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
+FailureOr<PlanReport> pp::reportSchedule(ModuleOp module, bool predicts) {
   FailureOr<PlanOp> plan = findPlan(module);
   if (failed(plan))
     return failure();
@@ -290,8 +291,7 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
   report.trainers = plan->getTrainers();
   report.microbatches = plan->getMicrobatches();
   report.deviceMemory = plan->getDeviceMemory().value_or(0);
-  TaskTimes times(module);
-  report.graph = makeStageGraph(module, *plan, times);
+  report.graph = makeUntimedGraph(module, *plan);
   report.table = readTable(module, *plan, /*isEvaluation=*/false);
   StepIndex index(module);
   bool isLocal = plan->getLaunch() == Launch::local;
@@ -319,6 +319,10 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
       if (schedule.isTraining() && !isLocal)
         place.sentTo = countSent(schedule, index);
   }
+  if (!predicts)
+    return report;
+  TaskTimes times(module);
+  setStageTimes(module, *plan, times, report.graph);
   predictStep(module, *plan, index, times, report);
   return report;
 }
@@ -375,7 +379,23 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
   for (auto [place, bytes] :
        llvm::zip_equal(report.places, getNcclBytes(module, *plan)))
     place.ncclBytes = bytes;
-  if (failed(predictLaunches(module, report)))
+  return predictLaunches(module, report);
+}
+
+LogicalResult pp::addBytesSent(ModuleOp module, PlanReport &report) {
+  FailureOr<PlanOp> plan = findPlan(module);
+  if (failed(plan))
+    return failure();
+  ProgramIndex index(module);
+  for (const PlaceContents &contents : collectPlaces(module, *plan))
+    report.places[contents.place].bytesSent =
+        predictCounts(*plan, contents, index).bytesSent;
+  return success();
+}
+
+LogicalResult pp::addCounts(ModuleOp module, PlanReport &report) {
+  FailureOr<PlanOp> plan = findPlan(module);
+  if (failed(plan))
     return failure();
   addLinks(module, report);
   report.shards = describeShards(module, *plan);

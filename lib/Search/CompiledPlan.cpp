@@ -14,7 +14,7 @@ std::optional<CompiledPlan> pp::compilePlan(Compilation &compilation,
     if (phase == Phase::Placed && onPlaced)
       onPlaced(module);
     if (phase == Phase::Scheduled) {
-      FailureOr<PlanReport> made = reportSchedule(module);
+      FailureOr<PlanReport> made = reportSchedule(module, /*predicts=*/false);
       if (failed(made))
         return failure();
       compiled.report = std::move(*made);

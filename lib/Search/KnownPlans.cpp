@@ -258,7 +258,8 @@ std::vector<TriedPlan> KnownPlans::tryPlans(ArrayRef<PlanOptions> options) {
   std::vector<Workers::Job> jobs;
   for (auto [plan, into] : llvm::zip(options, tried))
     jobs.push_back([&plan = plan, &into = into](ModelCopies &copies) {
-      if (auto done = compilePlan(*copies.whole, plan, into.refused))
+      auto done = compilePlan(*copies.whole, plan, into.refused);
+      if (done && succeeded(addBytesSent(*done->module, done->report)))
         into.figures = summarize(done->report);
     });
   workers.run(jobs);

@@ -193,6 +193,8 @@ static Profile compileProfile(Compilation &compilation, const PlanSpace &space,
   if (plan.cutTransfers == TransferCuts::Auto)
     for (ppopt::schedule::Edge &edge : profile.graph.edges)
       edge.bytes /= key.point.tp;
+  if (!key.isWhole)
+    return profile;
   setDevice(*compiled->module, makeIdeal(getDevice(*compiled->module)));
   setCluster(*compiled->module, makeIdeal(getCluster(*compiled->module)));
   if (succeeded(predictLaunches(*compiled->module, report)))

@@ -82,7 +82,8 @@ struct Profile {
   std::optional<::ppopt::schema::LinkRates> between;
 
   /// On a device on which no work of a kind is slower because there is less of
-  /// it: what parts of the work take at least is their share of these.
+  /// it: what parts of the work take at least is their share of these. Only of
+  /// a whole batch, or the row that stands for it.
   StepTimes least;
   /// On that device, the longest time of an op with its gradient, which no cut
   /// into stages divides.

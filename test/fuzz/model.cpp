@@ -87,8 +87,9 @@ static bool namesFile(ArrayRef<std::string> words) {
 static void checkReport(Compilation &compilation,
                         mlir::pp::PlanReport &report) {
   const mlir::pp::PlanOptions &plan = compilation.getPlan();
-  require(succeeded(mlir::pp::addMemory(compilation.getModule(), report)),
-          "the plan's memory can't be told");
+  require(succeeded(mlir::pp::addMemory(compilation.getModule(), report)) &&
+              succeeded(mlir::pp::addCounts(compilation.getModule(), report)),
+          "the plan's memory and counts can't be told");
   printReport(plan, report, nulls());
   if (plan.launch == ppopt::schema::Launch::ranks) {
     schedule::writePage(makePage(plan, report));

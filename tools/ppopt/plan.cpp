@@ -113,6 +113,7 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
                             schedule::writeCsv(report->table)));
   if (failed(compilation.run(Phase::Kernels)) ||
       failed(mlir::pp::addMemory(compilation.getModule(), *report)) ||
+      failed(mlir::pp::addCounts(compilation.getModule(), *report)) ||
       failed(writeFiles(flags, compilation.getPlan(), *report)))
     return 1;
   if (flags.json)

@@ -20,9 +20,9 @@ bool splitsBackward(PlanOp plan);
 /// training: first its transfers, in their order. Times are estimates in
 /// nanoseconds: the tasks are still on tensors (phases partitioned and
 /// scheduled).
-ppopt::schedule::StageGraph makeStageGraph(ModuleOp module, PlanOp plan,
-                                           const TaskTimes &times);
 ppopt::schedule::StageGraph makeStageGraph(ModuleOp module, PlanOp plan);
+/// The same without the times.
+ppopt::schedule::StageGraph makeUntimedGraph(ModuleOp module, PlanOp plan);
 
 /// The same of an evaluation: the stages of training without backwards, and
 /// their times, with the values of the evaluation.

@@ -66,6 +66,9 @@ struct PlaceReport {
   int64_t ncclBytes = 0; ///< that NCCL allocates beside the arena
   /// Returns the bytes that --device-memory limits.
   int64_t getBytes() const { return arenaBytes + ncclBytes; }
+  int64_t bytesSent = 0; ///< with addBytesSent: by transfers and sums
+
+  // With addCounts:
   /// By kind of memory, the bytes that a rank does not have because other ranks
   /// of a group do.
   llvm::MapVector<StringRef, int64_t> elsewhereBytes;
@@ -78,7 +81,6 @@ struct PlaceReport {
   /// the arena: the largest over the place's ranks.
   int64_t checkpointBytes = 0;
   int64_t flops = 0, launches = 0;
-  int64_t bytesSent = 0; ///< transfers and sums
   /// Of asynchronous training: what it gets from other owners for a step, and
   /// sends to them.
   int64_t pulledBytes = 0, pushedBytes = 0;
@@ -123,15 +125,23 @@ struct PlanReport {
   std::map<std::string, std::string> linkOfGroup;
 };
 
-/// Returns everything but the memory, for a module of phase scheduled.
-FailureOr<PlanReport> reportSchedule(ModuleOp module);
+/// Returns everything but the memory, for a module of phase scheduled. Without
+/// `predicts` there are no times yet: predictLaunches adds better ones.
+FailureOr<PlanReport> reportSchedule(ModuleOp module, bool predicts = true);
 
 /// Predicts the step again, from the launches of the same module in phase
 /// kernels on the device that it has now.
 LogicalResult predictLaunches(ModuleOp module, PlanReport &report);
 
-/// Does so, and adds the memory and the counts.
+/// Does so, and adds the memory.
 LogicalResult addMemory(ModuleOp module, PlanReport &report);
+
+/// Adds the bytes that a rank of each place sends per step.
+LogicalResult addBytesSent(ModuleOp module, PlanReport &report);
+
+/// Adds the counts of the program, its checkpoints, shards and kernels, and
+/// what collectives cross.
+LogicalResult addCounts(ModuleOp module, PlanReport &report);
 
 /// A rank that works slowly, on the place where that costs most.
 struct SlowRank {
