@@ -47,6 +47,13 @@ struct Found {
   double gap; ///< as in PlanSearchResult
 };
 
+/// The plan that needs least memory, and whether plans of its space compile, as
+/// far as is known.
+struct Smallest {
+  std::optional<FoundPlan> plan;
+  bool compiles = false;
+};
+
 /// How many ops a search may compile, and of how large a model it compiles as
 /// many plans as of a smaller one.
 constexpr int64_t kMostCompiledOps = 100'000, kLeastCompiled = 48;
@@ -64,7 +71,8 @@ private:
   void tryLikely();
   void addObvious(const PlanPoint &best);
   void addBest();
-  std::optional<FoundPlan> findSmallest(const PlanSpace &of);
+  Smallest findSmallest(const PlanSpace &of,
+                        std::optional<int64_t> enough = std::nullopt);
   void sayWhatFits();
 
   PlanSpace space;
@@ -227,9 +235,11 @@ void Search::addObvious(const PlanPoint &best) {
   add("pipeline", [&](const PlanPoint &point) { return point.pp == ranks; });
 }
 
-/// Returns the plan of a space that needs least memory, without a limit;
-/// nothing if none compiles.
-std::optional<FoundPlan> Search::findSmallest(const PlanSpace &of) {
+/// Returns the plan of a space that needs least memory, without a limit; if
+/// `enough` is given, the first that is found to need no more. Sets no plan if
+/// none compiles, or none needs so little.
+Smallest Search::findSmallest(const PlanSpace &of,
+                              std::optional<int64_t> enough) {
   PlanSpace unlimited = of;
   unlimited.base.deviceMemory.reset();
   std::vector<std::tuple<int64_t, size_t, PlanPoint>> points;
@@ -243,22 +253,27 @@ std::optional<FoundPlan> Search::findSmallest(const PlanSpace &of) {
     return std::pair(std::get<0>(a), std::get<1>(a)) <
            std::pair(std::get<0>(b), std::get<1>(b));
   });
-  std::optional<FoundPlan> smallest;
+  Smallest smallest;
   constexpr int most = 100; // are compiled
   int tried = 0;
+  int64_t below = enough ? *enough + 1 : std::numeric_limits<int64_t>::max();
   for (auto &[bound, number, point] : points) {
-    if ((smallest && bound >= smallest->figures->memory) || tried == most)
+    smallest.compiles |= bound >= below;
+    if (bound >= below || tried == most || (enough && smallest.plan))
       break;
     const Profile &profile = plans.getProfile(point, Known::Stages);
-    if (!profile.refused.empty() ||
-        (smallest && plans.bound(point, Known::Stages, profile).memoryAsCut >=
-                         smallest->figures->memory))
+    if (!profile.refused.empty())
+      continue;
+    smallest.compiles = true;
+    if (plans.bound(point, Known::Stages, profile).memoryAsCut >= below)
       continue;
     std::optional<PlanFigures> figures =
         plans.tryPlans(unlimited.getPlan(point)).front().figures;
     ++tried;
-    if (figures && (!smallest || figures->memory < smallest->figures->memory))
-      smallest = {point, figures->step, figures, ""};
+    if (!figures || figures->memory >= below)
+      continue;
+    smallest.plan = {point, figures->step, figures, ""};
+    below = figures->memory;
   }
   return smallest;
 }
@@ -267,16 +282,16 @@ std::optional<FoundPlan> Search::findSmallest(const PlanSpace &of) {
 void Search::sayWhatFits() {
   if (!space.base.deviceMemory)
     return;
-  result.smallest = findSmallest(space);
+  result.smallest = findSmallest(space).plan;
   int64_t most = space.base.cluster ? space.base.cluster->getDevices() / 2
                                     : int64_t(1) << 16;
   PlanSpace wider = space;
   while (result.smallest && result.ranksNeeded == 0 && wider.ranks <= most) {
     wider.ranks *= 2;
-    std::optional<FoundPlan> found = findSmallest(wider);
-    if (!found) // its batch does not divide, say
+    Smallest found = findSmallest(wider, space.base.deviceMemory);
+    if (!found.compiles) // its batch does not divide, say
       return;
-    if (found->figures->memory <= *space.base.deviceMemory)
+    if (found.plan)
       result.ranksNeeded = wider.ranks;
   }
 }
