@@ -258,14 +258,14 @@ std::unique_ptr<Compilation> Compilation::copyParsed() const {
 }
 
 LogicalResult Compilation::runPhase(ModuleOp module, Phase phase,
-                                    const PlanOptions &plan) {
+                                    const PlanOptions &plan, Checks checks) {
   PassManager manager(module.getContext());
-  buildPhasePipeline(phase, manager, plan, setup.extend);
+  buildPhasePipeline(phase, manager, plan, setup.extend, checks);
   // The many conversions to LLVM are always verified once, after the last.
   manager.enableVerifier(setup.verifiesPasses && phase != Phase::Native);
   if (failed(manager.run(module)))
     return failure();
-  return verify(module);
+  return success(checks == Checks::WithoutProofs || succeeded(verify(module)));
 }
 
 OwningOpRef<ModuleOp> Compilation::tryPlan(const PlanOptions &plan, Phase last,
@@ -277,9 +277,11 @@ OwningOpRef<ModuleOp> Compilation::tryPlan(const PlanOptions &plan, Phase last,
       *reason = found.str();
     return success();
   });
+  // A schedule table is the user's, not a decision of the compiler.
+  Checks checks = plan.table ? Checks::All : Checks::WithoutProofs;
   OwningOpRef<ModuleOp> copy = module->clone();
   for (Phase phase : getPhases()) {
-    if (failed(runPhase(*copy, phase, plan)) ||
+    if (failed(runPhase(*copy, phase, plan, checks)) ||
         (after && failed(after(phase, *copy))))
       return nullptr;
     if (phase == last)
@@ -298,6 +300,12 @@ LogicalResult Compilation::advance(Phase phase, StringRef dumpFolder) {
       llvm::errs() << plan.tablePath
                    << ": note: places, stages and microbatches are those of "
                       "this schedule\n";
+    if (!triedFlags.empty())
+      llvm::errs() << plan.source << ": note: --plan auto has chosen "
+                   << triedFlags
+                   << ", which compiled until it was to be proved: this is a "
+                      "defect of ppopt; please report it with the model and "
+                      "the flags\n";
     return failure();
   }
   if (phase == Phase::Placed && !plan.tablePath.empty())

@@ -147,7 +147,9 @@ static void addPasses(Phase phase, OpPassManager &manager,
 }
 
 /// In phases without a verifier of their own the ops' verifiers are the check.
-static void addVerifier(Phase phase, OpPassManager &manager) {
+static void addVerifier(Phase phase, OpPassManager &manager, Checks checks) {
+  if (checks == Checks::WithoutProofs && phase != Phase::Model)
+    return;
   switch (phase) {
   case Phase::Model:
     manager.addPass(createVerifyModel());
@@ -171,7 +173,7 @@ static void addVerifier(Phase phase, OpPassManager &manager) {
 
 void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
                             const PlanOptions &options,
-                            const PhaseExtension &extend) {
+                            const PhaseExtension &extend, Checks checks) {
   bool isShared = phase == Phase::Model || phase == Phase::Kernels ||
                   phase == Phase::Native;
   if (options.program == ProgramKind::Generation && !isShared)
@@ -180,7 +182,7 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     addPasses(phase, manager, options);
   if (extend)
     extend(phase, PhasePoint::BeforeVerifier, options, manager);
-  addVerifier(phase, manager);
+  addVerifier(phase, manager, checks);
   if (extend)
     extend(phase, PhasePoint::End, options, manager);
 }

@@ -99,8 +99,9 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
   if (planned.space && failed(choosePlan(compilation, *planned.space, found)))
     return 1;
   if (flags.emit == "plan")
-    return failed(
-        writeFile(planCommand, flags.output, writePlan(*planned.space, found)));
+    return failed(compilation.run(Phase::Kernels)) ||
+           failed(writeFile(planCommand, flags.output,
+                            writePlan(*planned.space, found)));
   compilation.choosePlan(errs());
   if (failed(compilation.run(Phase::Scheduled)))
     return 1;

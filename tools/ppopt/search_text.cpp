@@ -142,7 +142,8 @@ LogicalResult ppopt::choosePlan(mlir::pp::Compilation &compilation,
   found = std::move(*result);
   if (found.best.empty())
     return refuse(space, found);
-  compilation.setPlan(space.getPlan(found.best.front().point));
+  const mlir::pp::PlanPoint &best = found.best.front().point;
+  compilation.setTriedPlan(space.getPlan(best), best.spell());
   return success();
 }
 

@@ -66,7 +66,8 @@ public:
   /// Returns a copy of the parsed module after the phases up to and including
   /// `last` under another plan; null if a phase fails, or `after`, which is
   /// called at the end of each. Reports nothing; sets `reason` to the error's
-  /// first line.
+  /// first line. The module is compiled without the proofs (Checks): run() has
+  /// them.
   using AfterPhase = llvm::function_ref<LogicalResult(Phase, ModuleOp)>;
   OwningOpRef<ModuleOp> tryPlan(const PlanOptions &plan, Phase last,
                                 std::string *reason = nullptr,
@@ -79,6 +80,12 @@ public:
 
   /// Replaces the plan, before any phase has run. `plan` is complete.
   void setPlan(const PlanOptions &plan) { this->plan = plan; }
+  /// The same with a plan that a search has tried (tryPlan), with the flags
+  /// that it chose: where run() fails, it says that this is a defect.
+  void setTriedPlan(const PlanOptions &plan, std::string flags) {
+    setPlan(plan);
+    triedFlags = std::move(flags);
+  }
 
   /// Runs phase model, and begins to compile the other programs, each on a
   /// thread of its own: with `generates` the one that generates, and if the
@@ -119,12 +126,14 @@ private:
   /// Runs one phase, with what comes after it.
   LogicalResult advance(Phase phase, StringRef dumpFolder);
   /// Runs the passes of one phase on `module`.
-  LogicalResult runPhase(ModuleOp module, Phase phase, const PlanOptions &plan);
+  LogicalResult runPhase(ModuleOp module, Phase phase, const PlanOptions &plan,
+                         Checks checks = Checks::All);
   LogicalResult dump(ModuleOp module, Phase phase, StringRef folder,
                      StringRef prefix);
 
   PlanOptions plan;
   CompilationSetup setup;
+  std::string triedFlags; ///< of setTriedPlan
   MLIRContext context;
   llvm::SourceMgr sources;
   std::unique_ptr<SourceMgrDiagnosticHandler> diagnostics;

@@ -54,11 +54,18 @@ using PhaseExtension =
     std::function<void(Phase phase, PhasePoint point,
                        const PlanOptions &options, OpPassManager &manager)>;
 
+/// What the verifiers of phases check: all that the next phase takes for
+/// granted, or only what does not follow from decisions of the compiler alone.
+/// A plan that is tried is compiled without the proofs; the one that is taken
+/// is compiled with them.
+enum class Checks { All, WithoutProofs };
+
 /// Appends the passes that take a module from the preceding phase (for Model:
 /// from the parser) to `phase`, and the phase's verifier.
 void buildPhasePipeline(Phase phase, OpPassManager &manager,
                         const PlanOptions &options,
-                        const PhaseExtension &extend = {});
+                        const PhaseExtension &extend = {},
+                        Checks checks = Checks::All);
 
 } // namespace mlir::pp
 
