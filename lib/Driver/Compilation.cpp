@@ -300,7 +300,8 @@ LogicalResult Compilation::advance(Phase phase, StringRef dumpFolder) {
       llvm::errs() << plan.tablePath
                    << ": note: places, stages and microbatches are those of "
                       "this schedule\n";
-    if (!triedFlags.empty())
+    // A search compiles up to the layout of memory.
+    if (phase <= Phase::Kernels && !triedFlags.empty())
       llvm::errs() << plan.source << ": note: --plan auto has chosen "
                    << triedFlags
                    << ", which compiled until it was to be proved: this is a "
