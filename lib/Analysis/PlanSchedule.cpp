@@ -166,9 +166,10 @@ static double getHidden(const CollectiveTime &of, const TaskTime &time) {
   return std::max(hidden, 0.0);
 }
 
-static std::vector<StageCollective>
-describeTimed(TaskOp task, const TaskTime &time, const geometry::Mesh &mesh,
-              const llvm::StringSet<> &buckets) {
+static std::vector<StageCollective> describeTimed(TaskOp task,
+                                                  const TaskTimes &times,
+                                                  const TaskTime &time,
+                                                  const geometry::Mesh &mesh) {
   std::vector<StageCollective> all;
   for (const CollectiveTime &timed : time.collectives) {
     TaskCollectiveAttr collective = timed.collective;
@@ -187,7 +188,7 @@ describeTimed(TaskOp task, const TaskTime &time, const geometry::Mesh &mesh,
     added.waitStart = timed.waitStart;
     added.waitEnd = timed.waitEnd;
     added.hidden = getHidden(timed, time);
-    added.isOfBucket = buckets.contains(added.value);
+    added.isOfBucket = times.isOfBucket(collective);
     added.bytesSent = predictSent(collective, mesh, task.getPlace());
   }
   return all;
@@ -196,9 +197,6 @@ describeTimed(TaskOp task, const TaskTime &time, const geometry::Mesh &mesh,
 void pp::setStageTimes(ModuleOp module, PlanOp plan, const TaskTimes &times,
                        StageGraph &graph) {
   geometry::Mesh mesh = plan.getGeometry();
-  llvm::StringSet<> buckets; // by name: to look up each symbol takes long
-  for (auto bucket : module.getOps<BucketOp>())
-    buckets.insert(bucket.getSymName());
   for (auto task : module.getOps<TaskOp>()) {
     if (!pp::getWork(task.getKind()) || task.getKind() == TaskKind::Evaluation)
       continue;
@@ -206,7 +204,7 @@ void pp::setStageTimes(ModuleOp module, PlanOp plan, const TaskTimes &times,
         graph.stages[static_cast<size_t>(task.getStage())];
     TaskTime estimate = times.estimate(task);
     double time = estimate.total;
-    auto collectives = describeTimed(task, estimate, mesh, buckets);
+    auto collectives = describeTimed(task, times, estimate, mesh);
     switch (task.getKind()) {
     case TaskKind::Forward:
       stage.forwardTime = time;

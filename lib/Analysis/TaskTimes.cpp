@@ -63,9 +63,8 @@ private:
 /// Starts collectives on tensors and waits for them.
 class TensorCollectives {
 public:
-  TensorCollectives(RunClock &clock, bool prefetches,
-                    const llvm::StringSet<> &buckets)
-      : clock(clock), prefetches(prefetches), buckets(buckets) {}
+  TensorCollectives(RunClock &clock, bool prefetches, const TaskTimes &times)
+      : clock(clock), prefetches(prefetches), times(times) {}
 
   void start(CollectiveOpInterface op) {
     double earliest = clock.now();
@@ -96,12 +95,12 @@ public:
 private:
   bool gathersParameters(Operation *op) const {
     auto gather = dyn_cast<AllGatherOp>(op);
-    return gather && buckets.contains(describeCollective(gather).getWhat());
+    return gather && times.isOfBucket(describeCollective(gather));
   }
 
   RunClock &clock;
   const bool prefetches;
-  const llvm::StringSet<> &buckets;
+  const TaskTimes &times;
   size_t started = 0;
   /// When the last gather of parameters, and of a value that the task takes,
   /// had been waited for.
@@ -134,7 +133,7 @@ TaskTimes::TaskTimes(ModuleOp module)
 TaskTime TaskTimes::estimate(TaskOp task) const {
   SmallVector<TaskCollectiveAttr> listed = task.getCollectiveList();
   RunClock clock(links, task.getPlace(), getShareBesides(device));
-  TensorCollectives onTensors(clock, prefetches, buckets);
+  TensorCollectives onTensors(clock, prefetches, *this);
   task.walk([&](Operation *op) {
     onTensors.waitForOperands(op);
     if (auto launch = dyn_cast<LaunchOp>(op))

@@ -39,6 +39,11 @@ public:
   /// stands.
   TaskTime estimate(TaskOp task) const;
 
+  /// As pp::isOfBucket, without a look-up of a symbol in the module.
+  bool isOfBucket(TaskCollectiveAttr collective) const {
+    return buckets.contains(collective.getWhat());
+  }
+
 private:
   Device device;
   Links links;
