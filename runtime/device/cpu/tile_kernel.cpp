@@ -35,7 +35,7 @@ multiplyTile(const typename T::Element *__restrict a, int64_t aStride,
              typename T::Element *__restrict c, int64_t cStride, int64_t depth,
              TileResult result) {
   using Element = typename T::Element;
-  constexpr int64_t lineElements = 64 / sizeof(Element);
+  constexpr int64_t lineElements = lineBytes / sizeof(Element);
   typename T::V sums[rows][vectors] = {};
   if (result == TileResult::continued)
     for (int i = 0; i < rows; ++i)

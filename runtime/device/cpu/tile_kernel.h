@@ -11,6 +11,9 @@ namespace ppopt {
 /// C + (A·B).
 enum class TileResult { set, continued, added };
 
+/// A line of the cache.
+constexpr int64_t lineBytes = 64;
+
 /// Memory that is read next. Its lines are prefetched, some with each tile,
 /// where the hardware would begin too late.
 struct ReadAhead {
@@ -33,9 +36,6 @@ struct ReadAhead {
   int64_t lines() const {
     return rows * ((rowBytes + lineBytes - 1) / lineBytes);
   }
-
-private:
-  static constexpr int64_t lineBytes = 64;
 };
 
 /// C [rows, columns] of A [rows, depth] and a strip of B, [depth][columns of a
