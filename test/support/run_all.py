@@ -1,7 +1,6 @@
 """Builds the tree and runs every test; called by tools/check, which see."""
 
 import argparse
-import concurrent.futures
 import glob
 import os
 import re
@@ -204,16 +203,12 @@ def main():
         pytorch = install_pytorch()
         if not pytorch:
             tally.fail("installing PyTorch into .venv-pytorch")
-    with concurrent.futures.ThreadPoolExecutor(1) as beside:
-        # CMake uses one core.
-        formats = beside.submit(check_format, tally, arguments.filter) if "format" in kinds else None
-        is_built = set(kinds) == {"format"} or configure_and_build(preset, build)
-        if formats:
-            formats.result()
-    if not is_built:
-        tally.fail("build")
-        return tally.close()
+    if "format" in kinds:
+        check_format(tally, arguments.filter)
     if set(kinds) != {"format"}:
+        if not configure_and_build(preset, build):
+            tally.fail("build")
+            return tally.close()
         started = []
         if "lit" in kinds:
             started.append(lit(build, arguments.filter))
