@@ -7,12 +7,14 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cerrno>
+#include <cstring>
+#include <sys/mman.h>
 #include <unistd.h>
 
 using namespace mlir;
@@ -89,17 +91,38 @@ static std::vector<std::string> getLinkEnvironment(StringRef driver) {
   return variables;
 }
 
+/// Runs a linker. Returns its exit status, and what it said: kept in memory,
+/// since the disk may be full.
+static int runLinker(StringRef program, ArrayRef<StringRef> command,
+                     ArrayRef<StringRef> environment, std::string &said) {
+  int log = memfd_create("ppopt-link", MFD_CLOEXEC);
+  if (log < 0) {
+    said = "no memory for what the linker says";
+    return -1;
+  }
+  std::string path =
+      "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(log);
+  std::optional<StringRef> redirects[] = {StringRef(), StringRef(path),
+                                          StringRef(path)};
+  int status = llvm::sys::ExecuteAndWait(program, command, environment,
+                                         redirects, 0, 0, &said);
+  if (auto text = llvm::MemoryBuffer::getFile(path))
+    said += (*text)->getBuffer();
+  close(log);
+  return status;
+}
+
 /// Memory comes in huge pages: to fault in others takes a third of a link.
 static constexpr StringRef linkerEnvironment[] = {
     "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.top_pad=8388608"};
 
 /// Links without the driver, with what it would add. Of shared libraries it
 /// reads stubs (runtime/link/make-stubs). Returns false if one of these files
-/// is not on this machine or the linker fails: the driver may succeed, or says
-/// why not.
+/// is not on this machine or the linker fails, with what it said: the driver
+/// may succeed, or says why not.
 static bool linkWithoutDriver(ArrayRef<std::string> objects,
                               const pp::LinkTarget &target, StringRef prefix,
-                              StringRef executable) {
+                              StringRef executable, std::string &said) {
   static constexpr StringRef startFiles[] = {PPOPT_START_FILES},
                              libraries[] = {PPOPT_SHARED_LIBRARIES},
                              endFiles[] = {PPOPT_END_FILES};
@@ -115,11 +138,11 @@ static bool linkWithoutDriver(ArrayRef<std::string> objects,
   if (!llvm::sys::fs::can_execute(PPOPT_LINKER) ||
       !llvm::all_of(files, isThere) || !llvm::all_of(libraries, isThere))
     return false;
-  // A mapped output takes a fault for each page.
+  // The output is mapped: gold reserves its space before, and would write for
+  // ever to a full disk.
   SmallVector<StringRef> command = {PPOPT_LINKER,
                                     "-pie",
                                     "-nostdlib",
-                                    "--no-mmap-output-file",
                                     "--eh-frame-hdr",
                                     "--hash-style=gnu",
                                     "--as-needed",
@@ -130,9 +153,7 @@ static bool linkWithoutDriver(ArrayRef<std::string> objects,
                                     "-o",
                                     executable};
   command.append(files.begin(), files.end());
-  std::optional<StringRef> silent[] = {StringRef(), StringRef(), StringRef()};
-  return llvm::sys::ExecuteAndWait(PPOPT_LINKER, command,
-                                   ArrayRef(linkerEnvironment), silent) == 0;
+  return runLinker(PPOPT_LINKER, command, linkerEnvironment, said) == 0;
 }
 
 LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
@@ -148,8 +169,16 @@ LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
   if (!llvm::sys::fs::exists(runtime))
     return reject("the runtime is not at '" + runtime +
                   "'; it is installed beside the compiler");
-  if (linkWithoutDriver(objects, target, prefix, executable))
+  auto fail = [&](const Twine &why) {
+    return reject("linking the executable failed: " + why);
+  };
+  std::string said;
+  if (linkWithoutDriver(objects, target, prefix, executable, said))
     return success();
+  // The driver's linker would crash.
+  if (StringRef(said).contains(strerror(ENOSPC)))
+    return fail(said);
+  said.clear();
   std::optional<std::string> driver = findLinkDriver();
   if (!driver)
     return reject("no C++ compiler to link with: neither " PPOPT_LINK_DRIVER
@@ -179,21 +208,10 @@ LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
   if (StringRef(PPOPT_SANITIZE) != "")
     command.push_back(sanitizers);
 
-  SmallString<128> log;
-  if (llvm::sys::fs::createTemporaryFile("ppopt-link", "txt", log))
-    return reject("cannot write a temporary file");
-  llvm::FileRemover remover(log);
-  std::string message;
-  std::optional<StringRef> redirects[] = {StringRef(), log.str(), log.str()};
   std::vector<std::string> variables = getLinkEnvironment(*driver);
   std::vector<StringRef> environment(variables.begin(), variables.end());
-  int status = llvm::sys::ExecuteAndWait(
-      *driver, command, ArrayRef(environment), redirects, 0, 0, &message);
-  if (status == 0)
+  if (runLinker(*driver, command, environment, said) == 0)
     return success();
-  if (auto text = llvm::MemoryBuffer::getFile(log)) {
-    std::string missing = explainMissing((*text)->getBuffer(), libraries);
-    message += missing.empty() ? (*text)->getBuffer() : StringRef(missing);
-  }
-  return reject("linking the executable failed: " + message);
+  std::string missing = explainMissing(said, libraries);
+  return fail(missing.empty() ? said : missing);
 }

@@ -51,23 +51,27 @@ def signals(directory):
 
 
 def full(directory):
-    disk = os.path.join(directory, "disk")
+    """Disks that hold neither an object nor an executable, and one that holds the objects."""
+    disk, train = os.path.join(directory, "disk"), os.path.join(directory, "train")
     os.mkdir(disk)
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", disk], capture_output=True).returncode != 0:
-        print("skipped: mounts a small disk: needs root")
-        return
-    try:
-        with open(disk + "/page", "w") as old:
-            old.write("the one before")
-        for flags, culprit in [(["plan", model, "--html", disk + "/page"], "/page: cannot write: No space left on device"),
-                               (["compile", model, "-o", directory + "/train"], "can't write '" + disk)]:
-            result = subprocess.run([ppopt, *flags], env={**os.environ, "TMPDIR": disk}, capture_output=True, text=True, timeout=120)
+    page = ["plan", model, "--html", disk + "/page"]
+    for size, flags, temporary, culprit in [("16k", page, disk, "/page: cannot write: No space left on device"),
+                                            ("16k", ["compile", model, "-o", train], disk, "can't write '" + disk),
+                                            ("1m", ["compile", model, "-o", train], disk, "linking the executable failed"),
+                                            ("1m", ["compile", model, "-o", disk + "/page"], directory, disk + "/page: cannot write")]:
+        if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=" + size, "none", disk], capture_output=True).returncode != 0:
+            print("skipped: mounts a small disk: needs root")
+            return
+        try:
+            with open(disk + "/page", "w") as old:
+                old.write("the one before")
+            result = subprocess.run([ppopt, *flags], env={**os.environ, "TMPDIR": temporary}, capture_output=True, text=True, timeout=120)
             assert result.returncode == 1 and culprit in result.stderr and "No space left" in result.stderr, result.stderr
             assert "IO failure" not in result.stderr, result.stderr
             assert os.listdir(disk) == ["page"] and open(disk + "/page").read() == "the one before", os.listdir(disk)
-        assert not os.path.exists(directory + "/train")
-    finally:
-        subprocess.run(["umount", disk], check=True)
+        finally:
+            subprocess.run(["umount", disk], check=True)
+        assert os.listdir(directory) == ["disk"], os.listdir(directory)
 
 
 with tempfile.TemporaryDirectory() as folder:
