@@ -340,7 +340,8 @@ namespace {
 /// skipped.
 class CountCompletion {
 public:
-  explicit CountCompletion(func::FuncOp entry) : entry(entry) {}
+  CountCompletion(func::FuncOp entry, const ShardingTable &table)
+      : entry(entry), table(table), batchAxes(table.axes.getBatchAxes()) {}
 
   /// Where nothing is cut over the batch, counts are no partial sums. Their
   /// readers read what the prologue computes all the same.
@@ -352,8 +353,15 @@ private:
   bool isFromInputs(Value count) {
     return findCount(count) && followsFromInputs(count, known);
   }
+  /// Of targets that are not cut over the batch, constants for example, each
+  /// rank counts all.
+  bool isPartial(CountOp count) const {
+    return !batchAxes || (table.of(count.getResult()).sums & batchAxes);
+  }
 
   func::FuncOp entry;
+  const ShardingTable &table;
+  AxisSet batchAxes;
   DenseMap<Value, bool> known;
   DenseMap<Value, Value> completed;
 };
@@ -397,7 +405,7 @@ void CountCompletion::addUnread() {
       (void)isNew(findCount(sum.getPartial()));
   });
   entry.walk([&](CountOp count) {
-    if (isFromInputs(count) && isNew(count))
+    if (isFromInputs(count) && isPartial(count) && isNew(count))
       (void)this->complete(count);
   });
 }
@@ -413,7 +421,7 @@ struct LowerReshards : pp::impl::LowerReshardsBase<LowerReshards> {
     auto &[entry, table] = *sharded;
     if (!table.axes.empty())
       lowerReshards(entry, table, plan->getEvaluatesRows());
-    CountCompletion counts(entry);
+    CountCompletion counts(entry, table);
     if (!table.axes.getBatchAxes())
       counts.readCompleted();
     counts.addUnread();

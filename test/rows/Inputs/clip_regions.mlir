@@ -30,7 +30,7 @@ func.func @clip(%image: tensor<16x6xTYPE> {pp.input = "image"}, %text: tensor<16
       %factor = pp.exp %logit_scale : tensor<TYPE>
       %logits = pp.mul %cosines, %factor : tensor<16x16xTYPE>, tensor<TYPE>
       %labels = pp.iota {dim = 0 : i64} -> tensor<16xi64>
-      %l1 = pp.cross_entropy %logits, %labels : tensor<16x16xTYPE>, tensor<16xi64>
+      %l1 = pp.cross_entropy %logits, %labels {ignore_index = -100 : i64} : tensor<16x16xTYPE>, tensor<16xi64>
       %by_text = pp.transpose %logits [1, 0] : tensor<16x16xTYPE>
       %l2 = pp.cross_entropy %by_text, %labels : tensor<16x16xTYPE>, tensor<16xi64>
       %sum = pp.add %l1, %l2 : tensor<TYPE>, tensor<TYPE>

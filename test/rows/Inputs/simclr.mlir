@@ -28,7 +28,7 @@ func.func @simclr(%a: tensor<8x6xTYPE> {pp.input = "a"}, %b: tensor<8x6xTYPE> {p
     %eight = pp.constant dense<8> : tensor<i64>
     %second = pp.add %first, %eight : tensor<8xi64>, tensor<i64>
     %labels = pp.concat %second, %first {dim = 0 : i64} : tensor<8xi64>, tensor<8xi64>
-    %l = pp.cross_entropy %others, %labels : tensor<16x16xTYPE>, tensor<16xi64>
+    %l = pp.cross_entropy %others, %labels {ignore_index = -100 : i64} : tensor<16x16xTYPE>, tensor<16xi64>
     pp.yield %l : tensor<TYPE>
   }
   return %loss : tensor<TYPE>
