@@ -24,6 +24,7 @@
 
 #include "mlir/IR/Threading.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/TargetParser/X86TargetParser.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -103,6 +104,14 @@ void ProgramWriter::addPlan() {
   for (StringRef feature : llvm::split(target.getFeatures(), ','))
     if (!feature.empty())
       described.target.features.push_back(feature.str());
+  // A CPU that was named has those that LLVM gives it.
+  if (target.getFeatures().empty() &&
+      llvm::X86::parseArchX86(target.getCpu()) != llvm::X86::CK_None) {
+    SmallVector<StringRef> features;
+    llvm::X86::getFeaturesForCPU(target.getCpu(), features, /*NeedPlus=*/true);
+    for (StringRef feature : features)
+      described.target.features.push_back(feature.str());
+  }
   if (!target.getGpu().empty())
     described.target.gpu = target.getGpu().str();
 }
