@@ -171,9 +171,8 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
   if (failed(compilation.run(Phase::Native, flags.phases)) ||
       failed(saveDeviceIR(flags.deviceIR, module, plan)))
     return 1;
-  if (std::error_code error = folder.create())
-    return fail(compileCommand,
-                "cannot make a temporary folder: " + error.message());
+  if (std::string error = folder.create(); !error.empty())
+    return fail(compileCommand, error);
   if (failed(compilation.writeExecutable(flags.output, folder.path(""))))
     return 1;
   printLaunch(flags.output, plan, samples);

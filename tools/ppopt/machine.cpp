@@ -146,9 +146,8 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
                                          Twine(cores) + " cores, not " +
                                          Twine(threads));
   TemporaryFolder folder;
-  if (std::error_code error = folder.create())
-    return fail(machineCommand,
-                "cannot make a temporary folder: " + error.message());
+  if (std::string error = folder.create(); !error.empty())
+    return fail(machineCommand, error);
   if (ranks)
     return runCluster(*ranks, threads, path, folder, setup);
   FailureOr<Device> device =

@@ -3,6 +3,7 @@
 #include "temporary_folder.h"
 
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 #include <cerrno>
 #include <csignal>
@@ -24,11 +25,18 @@ static void passOn(int signal) {
   errno = error;
 }
 
-std::error_code TemporaryFolder::create() {
+std::string TemporaryFolder::create() {
+  auto explain = [](std::error_code error) {
+    SmallString<128> parent;
+    sys::path::system_temp_directory(/*ErasedOnReboot=*/true, parent);
+    return ("cannot make a temporary folder in '" + parent.str() +
+            "': " + error.message() + "; TMPDIR names another folder")
+        .str();
+  };
   if (std::error_code error = sys::fs::createUniqueDirectory("ppopt", folder))
-    return error;
+    return explain(error);
   if (::pipe2(pipe, O_CLOEXEC) != 0)
-    return std::error_code(errno, std::generic_category());
+    return explain(std::error_code(errno, std::generic_category()));
   signalPipe = pipe[1];
   watcher = std::thread([this] { awaitSignal(); });
   for (int signal : endingSignals) {
@@ -42,7 +50,7 @@ std::error_code TemporaryFolder::create() {
     action.sa_flags = SA_RESTART;
     ::sigaction(signal, &action, nullptr);
   }
-  return {};
+  return "";
 }
 
 void TemporaryFolder::awaitSignal() {

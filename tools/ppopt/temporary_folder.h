@@ -6,7 +6,6 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/Twine.h"
 #include <string>
-#include <system_error>
 #include <thread>
 
 namespace ppopt {
@@ -20,7 +19,8 @@ public:
   TemporaryFolder(const TemporaryFolder &) = delete;
   TemporaryFolder &operator=(const TemporaryFolder &) = delete;
 
-  std::error_code create();
+  /// Returns why it cannot be made; empty if it is.
+  std::string create();
 
   std::string path(const llvm::Twine &name) const {
     return (llvm::Twine(folder) + "/" + name).str();
