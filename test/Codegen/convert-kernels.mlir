@@ -1,4 +1,4 @@
-// RUN: ppopt opt %s --pass-pipeline='builtin.module(llvm.func(pp-convert-kernels),pp-call-math-library)' | FileCheck %s
+// RUN: ppopt opt %s --pass-pipeline='builtin.module(pp-convert-kernels,pp-call-math-library)' | FileCheck %s
 
 // Functions without an intrinsic are left for the C library.
 // CHECK: llvm.func @erf(f64) -> f64
@@ -32,5 +32,20 @@ llvm.func @k(%p: !llvm.ptr, %q: !llvm.ptr) {
   %next = arith.addi %i, %one : index
   cf.br ^loop(%next : index)
 ^end:
+  llvm.return
+}
+
+// Loops become branches.
+// CHECK-LABEL: llvm.func @loop(
+// CHECK-NOT: scf.
+// CHECK: llvm.cond_br
+// CHECK: llvm.store
+llvm.func @loop(%x: f64, %q: !llvm.ptr) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  scf.for %i = %zero to %four step %one {
+    llvm.store %x, %q : f64, !llvm.ptr
+  }
   llvm.return
 }

@@ -22,11 +22,15 @@ using namespace mlir;
 namespace {
 struct ApproximateMathPass
     : pp::impl::ApproximateMathBase<ApproximateMathPass> {
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet all(context);
+    populateMathPolynomialApproximationPatterns(all, isApproximated);
+    pp::populateFunctionsInF64Patterns(all);
+    arith::populateExpandBFloat16Patterns(all);
+    patterns = std::make_shared<const FrozenRewritePatternSet>(std::move(all));
+    return success();
+  }
   void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    populateMathPolynomialApproximationPatterns(patterns, isApproximated);
-    pp::populateFunctionsInF64Patterns(patterns);
-    arith::populateExpandBFloat16Patterns(patterns);
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
       if (isa<math::MathDialect>(op->getDialect()) ||
@@ -37,7 +41,7 @@ struct ApproximateMathPass
     // simplify is the canonicalizer's.
     GreedyRewriteConfig config;
     config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
-    if (failed(applyOpPatternsGreedily(ops, std::move(patterns), config)))
+    if (failed(applyOpPatternsGreedily(ops, *patterns, config)))
       signalPassFailure();
   }
 
@@ -49,5 +53,7 @@ private:
            name != math::CosOp::getOperationName() &&
            name != math::AtanOp::getOperationName();
   }
+
+  std::shared_ptr<const FrozenRewritePatternSet> patterns; ///< of all threads
 };
 } // namespace

@@ -79,7 +79,7 @@ public:
     OpPassManager &functions = manager.nest<LLVM::LLVMFuncOp>();
     functions.addPass(createReconcileUnrealizedCastsPass());
     functions.addPass(createLowerBF16ToI16());
-    functions.addPass(createFoldKernelsPass());
+    functions.addPass(createFoldKernels({{"llvm"}}));
   }
   LogicalResult writeExecutable(ArrayRef<NativeProgram> programs,
                                 const Machine &machine, StringRef prefix,

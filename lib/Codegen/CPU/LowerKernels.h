@@ -7,10 +7,6 @@
 
 namespace mlir::pp {
 
-/// Creates a canonicalizer that folds the code of kernels in one round. Another
-/// round finds nothing, nor does what simplifies regions.
-std::unique_ptr<Pass> createFoldKernelsPass();
-
 /// Appends upstream's conversions of kernels, most of them several kernels at a
 /// time; f32 math becomes polynomials that vectorise. Runs before tasks become
 /// functions: they are long and have nothing to convert.

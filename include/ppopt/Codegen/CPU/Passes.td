@@ -48,11 +48,21 @@ def ApproximateMath : Pass<"pp-approximate-math"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
-def ConvertKernels : Pass<"pp-convert-kernels", "::mlir::LLVM::LLVMFuncOp"> {
-  let summary = "Converts the scalar and vector code of kernels to the LLVM dialect";
+def FoldKernels : Pass<"pp-fold-kernels", "::mlir::LLVM::LLVMFuncOp"> {
+  let summary = "Canonicalizes the code of kernels in one round";
   let description = [{
-    Before: a function in the dialects arith, math, vector and cf. After: in the LLVM dialect alone, but for functions of math that no intrinsic
-    computes. Has the patterns of upstream's conversions, which it applies in one pass over the function.
+    Upstream's `canonicalize` with the patterns of some dialects: each function that is canonicalized first ranks all patterns. Another round finds
+    nothing, nor does what simplifies regions.
+  }];
+  let options = [ListOption<"dialects", "dialects", "std::string", "the dialects whose patterns it applies">];
+}
+
+def ConvertKernels : Pass<"pp-convert-kernels", "::mlir::ModuleOp"> {
+  let summary = "Converts the code of kernels to the LLVM dialect";
+  let description = [{
+    Before: functions in the dialects scf, arith, math, vector and cf. After: in the LLVM dialect alone, but for functions of math that no intrinsic
+    computes. Has the patterns of upstream's conversions, which it applies in two passes: loops become branches, then all else is converted.
+    A conversion first ranks all patterns. Therefore functions are converted in one group per thread, not one by one.
 
     ```mlir
     %e = math.exp %x : vector<8xf64>               // before
@@ -62,7 +72,7 @@ def ConvertKernels : Pass<"pp-convert-kernels", "::mlir::LLVM::LLVMFuncOp"> {
     %y = llvm.fadd %e, %e : vector<8xf64>
     ```
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
 def CallMathLibrary : Pass<"pp-call-math-library", "::mlir::ModuleOp"> {
