@@ -456,9 +456,8 @@ LogicalResult Compilation::writeExecutable(StringRef path, StringRef folder) {
               ? whyNotGathered()
               : generator->refusedAt + ": " + generator->refused;
   }
-  OwningOpRef<ModuleOp> refused;
   if (!why.empty())
-    refused = makeRefusedGeneration(&context, why);
+    addRefusedGeneration(*module, why);
   SmallVector<NativeProgram> programs;
   auto add = [&](ModuleOp module, StringRef name, ProgramKind kind) {
     bool trains = kind == ProgramKind::Training;
@@ -467,8 +466,8 @@ LogicalResult Compilation::writeExecutable(StringRef path, StringRef folder) {
                         getSymbolPrefix(kind).str()});
   };
   add(*module, "training", ProgramKind::Training);
-  add(refused ? *refused : *generator->module, "generation",
-      ProgramKind::Generation);
+  if (why.empty())
+    add(*generator->module, "generation", ProgramKind::Generation);
   if (predictor) {
     predictor->wait();
     if (!predictor->refused.empty()) {

@@ -82,12 +82,8 @@ void pp::emitBuffers(ModuleOp module) {
     emitBytes(module, "ppopt_buffers", bytes);
 }
 
-OwningOpRef<ModuleOp> pp::makeRefusedGeneration(MLIRContext *context,
-                                                StringRef reason) {
-  context->getOrLoadDialect<LLVM::LLVMDialect>();
-  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(context));
+void pp::addRefusedGeneration(ModuleOp module, StringRef reason) {
   emitProgramSymbols(
-      *module, ProgramKind::Generation, {},
+      module, ProgramKind::Generation, {},
       schema::writeRefusedGeneration(PPOPT_ABI_VERSION, reason.str()));
-  return module;
 }

@@ -6,7 +6,6 @@
 #include "ppopt/Program/SchemaWords.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OwningOpRef.h"
 
 namespace mlir::pp {
 
@@ -20,10 +19,9 @@ StringRef getSymbolPrefix(ProgramKind kind);
 /// Returns the program (docs/program.md) of a module of phase kernels.
 FailureOr<schema::Program> buildProgram(ModuleOp module);
 
-/// Returns the module of phase native for an executable that cannot generate
-/// for this reason.
-OwningOpRef<ModuleOp> makeRefusedGeneration(MLIRContext *context,
-                                            StringRef reason);
+/// Adds the symbols of a program that generates to a module of phase native,
+/// whose executable cannot generate for this reason.
+void addRefusedGeneration(ModuleOp module, StringRef reason);
 
 } // namespace mlir::pp
 
