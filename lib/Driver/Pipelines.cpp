@@ -67,7 +67,7 @@ static void addGeneratorPasses(Phase phase, OpPassManager &manager,
 /// Adds the passes of the training program and of the one that predicts; in
 /// some phases the generating program shares them.
 static void addPasses(Phase phase, OpPassManager &manager,
-                      const PlanOptions &options) {
+                      const PlanOptions &options, Checks checks) {
   const Target *target = findTarget(options.target.name); // null in tests
   switch (phase) {
   case Phase::Model:
@@ -107,7 +107,8 @@ static void addPasses(Phase phase, OpPassManager &manager,
     return;
   case Phase::Partitioned:
     manager.addPass(createReadThroughViews());
-    buildShardPipeline(manager, options.cutTransfers);
+    buildShardPipeline(manager, options.cutTransfers,
+                       /*verifies=*/checks == Checks::All);
     manager.addPass(createLowerModelReshards());
     manager.addPass(createSplitTasks());
     manager.addPass(createFormBuckets());
@@ -179,7 +180,7 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
   if (options.program == ProgramKind::Generation && !isShared)
     addGeneratorPasses(phase, manager, options);
   else
-    addPasses(phase, manager, options);
+    addPasses(phase, manager, options, checks);
   if (extend)
     extend(phase, PhasePoint::BeforeVerifier, options, manager);
   addVerifier(phase, manager, checks);

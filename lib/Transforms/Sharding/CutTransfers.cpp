@@ -187,16 +187,18 @@ struct CutTransfers : pp::impl::CutTransfersBase<CutTransfers> {
   using CutTransfersBase::CutTransfersBase;
 
   void runOnOperation() override {
+    markAnalysesPreserved<KnownShardings>();
     if (choice == TransferCuts::Never)
       return;
-    FailureOr<ShardedEntry> sharded = readShardedEntry(getOperation());
-    if (failed(sharded))
+    auto &known = getAnalysis<KnownShardings>();
+    FailureOr<func::FuncOp> entry = known.readEntry(getOperation());
+    if (failed(entry))
       return signalPassFailure();
-    auto &[entry, table] = *sharded;
+    ShardingTable &table = *known.table;
     if (table.axes.empty())
       return;
     llvm::MapVector<int64_t, Crossing> crossings;
-    for (auto copy : entry.getOps<CopyOp>())
+    for (auto copy : entry->getOps<CopyOp>())
       if (std::optional<int64_t> value = copy.getGradientOf())
         crossings[*value].gradient = copy;
       else

@@ -11,6 +11,7 @@
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
 #include "ppopt/Transforms/Sharding/Reshards.h"
+#include "ppopt/Transforms/Sharding/ShardedEntry.h"
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 
 namespace mlir::pp {

@@ -240,11 +240,12 @@ namespace {
 
 struct InsertReshards : pp::impl::InsertReshardsBase<InsertReshards> {
   void runOnOperation() override {
-    FailureOr<ShardedEntry> sharded = readShardedEntry(getOperation());
-    if (failed(sharded))
+    auto &known = getAnalysis<KnownShardings>();
+    FailureOr<func::FuncOp> entry = known.readEntry(getOperation());
+    if (failed(entry))
       return signalPassFailure();
-    auto &[entry, table] = *sharded;
-    insertReshards(entry, table);
+    insertReshards(*entry, *known.table);
+    markAnalysesPreserved<KnownShardings>();
   }
 };
 

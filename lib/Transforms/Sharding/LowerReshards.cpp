@@ -414,14 +414,15 @@ namespace {
 
 struct LowerReshards : pp::impl::LowerReshardsBase<LowerReshards> {
   void runOnOperation() override {
-    FailureOr<ShardedEntry> sharded = readShardedEntry(getOperation());
+    auto &known = getAnalysis<KnownShardings>();
+    FailureOr<func::FuncOp> entry = known.readEntry(getOperation());
     FailureOr<PlanOp> plan = findPlan(getOperation());
-    if (failed(sharded) || failed(plan))
+    if (failed(entry) || failed(plan))
       return signalPassFailure();
-    auto &[entry, table] = *sharded;
+    ShardingTable &table = *known.table;
     if (!table.axes.empty())
-      lowerReshards(entry, table, plan->getEvaluatesRows());
-    CountCompletion counts(entry, table);
+      lowerReshards(*entry, table, plan->getEvaluatesRows());
+    CountCompletion counts(*entry, table);
     if (!table.axes.getBatchAxes())
       counts.readCompleted();
     counts.addUnread();

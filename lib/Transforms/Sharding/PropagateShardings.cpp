@@ -3,7 +3,7 @@
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
-#include "ppopt/Transforms/Sharding/Reshards.h"
+#include "ppopt/Transforms/Sharding/ShardedEntry.h"
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 
 namespace mlir::pp {
@@ -31,13 +31,15 @@ struct PropagateShardings
           << *batch << " rows, but the plan says " << plan->getBatch();
       return signalPassFailure();
     }
-    auto known = getCachedAnalysis<KnownShardings>();
-    if (known && known->get().table)
-      return known->get().table->write(*entry);
-    ShardingPropagation propagation(*entry, ShardingAxes::of(*plan));
-    if (failed(propagation.run()))
-      return signalPassFailure();
-    propagation.getTable().write(*entry);
+    auto &known = getAnalysis<KnownShardings>();
+    markAnalysesPreserved<KnownShardings>();
+    if (!known.table) {
+      ShardingPropagation propagation(*entry, ShardingAxes::of(*plan));
+      if (failed(propagation.run()))
+        return signalPassFailure();
+      known.table = propagation.takeTable();
+    }
+    known.table->write(*entry);
   }
 };
 

@@ -19,3 +19,13 @@ FailureOr<ShardedEntry> pp::readShardedEntry(ModuleOp module) {
     return failure();
   return ShardedEntry{*entry, std::move(*table)};
 }
+
+FailureOr<func::FuncOp> KnownShardings::readEntry(ModuleOp module) {
+  if (table)
+    return findEntry(module);
+  FailureOr<ShardedEntry> sharded = readShardedEntry(module);
+  if (failed(sharded))
+    return failure();
+  table = std::move(sharded->table);
+  return sharded->entry;
+}

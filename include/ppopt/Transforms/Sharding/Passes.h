@@ -15,9 +15,11 @@ namespace mlir::pp {
 #define GEN_PASS_REGISTRATION
 #include "ppopt/Transforms/Sharding/Passes.h.inc"
 
-/// Adds the passes that cut an entry in phase train over all axes.
+/// Adds the passes that cut an entry in phase train over all axes; `verifies`:
+/// with the one that proves that shardings are right.
 void buildShardPipeline(OpPassManager &manager,
-                        TransferCuts transferCuts = TransferCuts::Auto);
+                        TransferCuts transferCuts = TransferCuts::Auto,
+                        bool verifies = true);
 /// Registers them as --pp-shard.
 void registerShardPipeline();
 

@@ -39,14 +39,6 @@ bool isPrologueSum(Value sum);
 FailureOr<std::optional<ShardingTable>>
 decomposeSharded(func::FuncOp entry, const ShardingAxes &axes);
 
-/// What pp-decompose-sharded returns so, for pp-propagate-shardings if that is
-/// the next pass: an analysis.
-struct KnownShardings {
-  explicit KnownShardings(Operation *) {}
-
-  std::optional<ShardingTable> table;
-};
-
 /// Puts a pp.reshard wherever an operand is not as its op reads it.
 void insertReshards(func::FuncOp entry, ShardingTable &table);
 

@@ -16,6 +16,17 @@ struct ShardedEntry {
 /// an error if there is no plan, or one of them is missing or wrong.
 FailureOr<ShardedEntry> readShardedEntry(ModuleOp module);
 
+/// The table of a module's entry, which the passes up to pp-lower-reshards hand
+/// on so that each need not read it again: an analysis.
+struct KnownShardings {
+  explicit KnownShardings(Operation *) {}
+
+  /// Returns the entry; reads its table if it is not known.
+  FailureOr<func::FuncOp> readEntry(ModuleOp module);
+
+  std::optional<ShardingTable> table;
+};
+
 } // namespace mlir::pp
 
 #endif // PPOPT_TRANSFORMS_SHARDING_SHARDEDENTRY_H
