@@ -187,8 +187,8 @@ Links::Links(const std::optional<Cluster> &cluster, const Device &device,
              geometry::Mesh mesh)
     : cluster(cluster ? *cluster : makeFlat(device)), mesh(std::move(mesh)) {}
 
-Links::Links(ModuleOp module)
-    : Links(getCluster(module), getDevice(module), getMesh(module)) {}
+Links::Links(ModuleOp module, const Device &device)
+    : Links(getCluster(module), device, getMesh(module)) {}
 
 /// Returns ranks of a place that have coordinate 0 on the fixed axes. Of ranks
 /// that lie alike in their units there is one: those whose distance is a

@@ -202,7 +202,7 @@ void pp::setStageTimes(ModuleOp module, PlanOp plan, const TaskTimes &times,
       continue;
     ppopt::schedule::Stage &stage =
         graph.stages[static_cast<size_t>(task.getStage())];
-    TaskTime estimate = times.estimate(task);
+    const TaskTime &estimate = times.estimate(task);
     double time = estimate.total;
     auto collectives = describeTimed(task, times, estimate, mesh);
     switch (task.getKind()) {
@@ -232,9 +232,10 @@ StageGraph pp::makeUntimedGraph(ModuleOp module, PlanOp plan) {
   return GraphBuilder(module, plan, /*isEvaluation=*/false).run();
 }
 
-StageGraph pp::makeStageGraph(ModuleOp module, PlanOp plan) {
+StageGraph pp::makeStageGraph(ModuleOp module, PlanOp plan,
+                              const TaskTimes &times) {
   StageGraph graph = makeUntimedGraph(module, plan);
-  setStageTimes(module, plan, TaskTimes(module), graph);
+  setStageTimes(module, plan, times, graph);
   return graph;
 }
 

@@ -120,7 +120,7 @@ static double getShareBesides(const Device &device) {
 }
 
 TaskTimes::TaskTimes(ModuleOp module)
-    : device(getDevice(module)), links(module), ofOps(device) {
+    : device(getDevice(module)), links(module, device), ofOps(device) {
   for (auto plan : module.getOps<PlanOp>())
     prefetches = plan.getPrefetch() != Prefetch::none;
   for (auto bucket : module.getOps<BucketOp>())
@@ -130,7 +130,14 @@ TaskTimes::TaskTimes(ModuleOp module)
         estimateKernelWork(kernel).getTime(device);
 }
 
-TaskTime TaskTimes::estimate(TaskOp task) const {
+const TaskTime &TaskTimes::estimate(TaskOp task) const {
+  auto found = known.find(task);
+  if (found == known.end())
+    found = known.emplace(task, estimateNew(task)).first;
+  return found->second;
+}
+
+TaskTime TaskTimes::estimateNew(TaskOp task) const {
   SmallVector<TaskCollectiveAttr> listed = task.getCollectiveList();
   RunClock clock(links, task.getPlace(), getShareBesides(device));
   TensorCollectives onTensors(clock, prefetches, *this);

@@ -3,6 +3,7 @@
 #include "ChoosePlan.h"
 
 #include "ppopt/Analysis/PlanSchedule.h"
+#include "ppopt/Analysis/TaskTimes.h"
 #include "ppopt/Transforms/Model/Entry.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -26,7 +27,8 @@ static std::vector<Candidate> simulatePlan(Compilation &compilation,
   auto made = findPlan(*module);
   if (failed(made))
     return {};
-  ppopt::schedule::StageGraph graph = makeStageGraph(*module, *made);
+  ppopt::schedule::StageGraph graph =
+      makeStageGraph(*module, *made, TaskTimes(*module));
   return ppopt::schedule::simulateAll(graph,
                                       static_cast<int>(plan.microbatches),
                                       getEdgeLinks(Links(*module), graph));

@@ -241,7 +241,7 @@ static Timeline simulateStep(ModuleOp module, PlanOp plan,
                              const SlowPlace &slow) {
   Timeline timeline = ppopt::schedule::simulate(
       report.table, ppopt::schedule::slowDown(report.graph, slow),
-      getEdgeLinks(Links(module), report.graph));
+      getEdgeLinks(times.getLinks(), report.graph));
   addEndOfStep(module, plan, times, slow, timeline);
   return timeline;
 }

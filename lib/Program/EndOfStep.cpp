@@ -50,8 +50,8 @@ class EndOfStep {
 public:
   EndOfStep(ModuleOp module, PlanOp plan, const TaskTimes &times,
             const SlowPlace &slow, Timeline &timeline)
-      : mesh(plan.getGeometry()), links(module), times(times), buffers(module),
-        slow(slow), timeline(timeline) {
+      : mesh(plan.getGeometry()), links(times.getLinks()), times(times),
+        buffers(module), slow(slow), timeline(timeline) {
     for (auto task : module.getOps<TaskOp>())
       tasks[task.getSymName()] = task;
     for (auto schedule : module.getOps<ScheduleOp>())
@@ -185,7 +185,7 @@ private:
   }
 
   geometry::Mesh mesh;
-  Links links;
+  const Links &links;
   const TaskTimes &times;
   BufferIndex buffers;
   const SlowPlace &slow;

@@ -55,7 +55,9 @@ public:
   Links(const std::optional<Cluster> &cluster, const Device &device,
         ::ppopt::geometry::Mesh mesh);
   /// The links of a module: of its cluster, device and plan.
-  explicit Links(ModuleOp module);
+  explicit Links(ModuleOp module) : Links(module, getDevice(module)) {}
+  /// The same, of a module whose device is known.
+  Links(ModuleOp module, const Device &device);
 
   /// Returns the time of a collective of the groups that contain the ranks of a
   /// place, which is that of the slowest.

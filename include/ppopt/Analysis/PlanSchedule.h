@@ -20,7 +20,8 @@ bool splitsBackward(PlanOp plan);
 /// training: first its transfers, in their order. Times are estimates in
 /// nanoseconds: the tasks are still on tensors (phases partitioned and
 /// scheduled).
-ppopt::schedule::StageGraph makeStageGraph(ModuleOp module, PlanOp plan);
+ppopt::schedule::StageGraph makeStageGraph(ModuleOp module, PlanOp plan,
+                                           const TaskTimes &times);
 /// The same without the times.
 ppopt::schedule::StageGraph makeUntimedGraph(ModuleOp module, PlanOp plan);
 

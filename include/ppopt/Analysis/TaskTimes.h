@@ -9,6 +9,8 @@
 
 #include "llvm/ADT/StringSet.h"
 
+#include <map>
+
 namespace mlir::pp {
 
 /// A collective inside a task. Times are in nanoseconds from the beginning of a
@@ -25,10 +27,12 @@ struct TaskTime {
   SmallVector<CollectiveTime> collectives; ///< in the order of their starts
 };
 
-/// The times of a module's tasks on its device.
+/// The times of a module's tasks on its device: an analysis, which the passes
+/// of phase scheduled hand on, since none of them changes a task.
 class TaskTimes {
 public:
   explicit TaskTimes(ModuleOp module);
+  explicit TaskTimes(Operation *module) : TaskTimes(cast<ModuleOp>(module)) {}
 
   /// Returns the time of one run: the sum over its ops, or over its launches
   /// and matmuls in phase kernels. Its collectives are in flight meanwhile,
@@ -36,21 +40,26 @@ public:
   /// at the same time. Before pp-place-collectives has decided where they
   /// start, a gather is taken to start when the one before it has been waited
   /// for (with `--prefetch none`, before its first reader), a sum where it
-  /// stands.
-  TaskTime estimate(TaskOp task) const;
+  /// stands. A task is estimated once: it may not change meanwhile.
+  const TaskTime &estimate(TaskOp task) const;
 
   /// As pp::isOfBucket, without a look-up of a symbol in the module.
   bool isOfBucket(TaskCollectiveAttr collective) const {
     return buckets.contains(collective.getWhat());
   }
 
+  const Links &getLinks() const { return links; }
+
 private:
+  TaskTime estimateNew(TaskOp task) const;
+
   Device device;
   Links links;
   bool prefetches = true;
   DenseMap<StringAttr, double> ofKernel;
   llvm::StringSet<> buckets; ///< their names
   mutable OpTimes ofOps;
+  mutable std::map<Operation *, TaskTime> known; ///< by task
 };
 
 } // namespace mlir::pp

@@ -13,6 +13,7 @@
 
 #include "CollectiveList.h"
 
+#include "ppopt/Analysis/TaskTimes.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
@@ -376,6 +377,7 @@ void CollectiveInserter::run(ArrayRef<RankValue> values) {
 
 struct InsertCollectives : pp::impl::InsertCollectivesBase<InsertCollectives> {
   void runOnOperation() override {
+    markAnalysesPreserved<TaskTimes>();
     FailureOr<PlanOp> plan = findPlan(getOperation());
     if (failed(plan))
       return signalPassFailure();

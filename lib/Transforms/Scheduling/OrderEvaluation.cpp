@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Analysis/TaskTimes.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Scheduling/EvaluationParts.h"
@@ -59,6 +60,7 @@ namespace {
 
 struct OrderEvaluation : pp::impl::OrderEvaluationBase<OrderEvaluation> {
   void runOnOperation() override {
+    markAnalysesPreserved<TaskTimes>();
     StepIndex index(getOperation());
     for (auto schedule : getOperation().getOps<ScheduleOp>())
       if (schedule.getEvaluation())

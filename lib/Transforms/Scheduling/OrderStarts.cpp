@@ -17,6 +17,7 @@
 
 #include "ActionListBuilder.h"
 
+#include "ppopt/Analysis/TaskTimes.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Schedule/StartOrder.h"
 #include "ppopt/Transforms/Model/Entry.h"
@@ -54,7 +55,7 @@ struct OrderStarts : pp::impl::OrderStartsBase<OrderStarts> {
     ScheduleIndex index(getOperation(), *plan);
     if (failed(checkCopies(getOperation(), index.step)))
       return signalPassFailure();
-    TaskTimes times(getOperation());
+    const TaskTimes &times = getAnalysis<TaskTimes>();
     ScheduleLists lists(getOperation());
     for (ArrayRef<ScheduleOp> schedules : lists.all())
       if (failed(order(schedules, index, times)))

@@ -16,6 +16,7 @@
 #include "ScheduleIndex.h"
 
 #include "ppopt/Analysis/PlanSchedule.h"
+#include "ppopt/Analysis/TaskTimes.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 
@@ -215,6 +216,7 @@ LogicalResult TransferMover::run(ArrayRef<ScheduleOp> schedules,
 struct OverlapTransfers : pp::impl::OverlapTransfersBase<OverlapTransfers> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    markAnalysesPreserved<TaskTimes>();
     FailureOr<PlanOp> plan = findPlan(module);
     if (failed(plan))
       return signalPassFailure();
@@ -222,7 +224,8 @@ struct OverlapTransfers : pp::impl::OverlapTransfersBase<OverlapTransfers> {
     // A local schedule copies at once.
     if (index.getCopies().empty() || plan->getLaunch() == Launch::local)
       return;
-    ppopt::schedule::StageGraph graph = makeStageGraph(module, *plan);
+    ppopt::schedule::StageGraph graph =
+        makeStageGraph(module, *plan, getAnalysis<TaskTimes>());
     ScheduleLists lists(module);
     for (bool isEvaluation : {false, true}) {
       TransferMover mover(module, index);

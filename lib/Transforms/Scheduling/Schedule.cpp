@@ -15,6 +15,7 @@
 
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/PlanSchedule.h"
+#include "ppopt/Analysis/TaskTimes.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/StepOps.h"
@@ -32,7 +33,7 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 using ppopt::schedule::Cell;
-using ppopt::schedule::Work;
+using Kind = ppopt::schedule::Work;
 
 namespace {
 
@@ -43,7 +44,7 @@ makeEvaluation(const ppopt::schedule::StageGraph &graph, int microbatches) {
   for (int microbatch = 0; microbatch < microbatches; ++microbatch)
     for (int stage = 0, e = graph.stages.size(); stage < e; ++stage)
       rows[graph.stages[stage].place].push_back(
-          {Work::Forward, stage, microbatch});
+          {Kind::Forward, stage, microbatch});
   return rows;
 }
 
@@ -152,26 +153,26 @@ void PlaceBuilder::runCell(const Cell &cell) {
     return found != calls.end();
   };
   switch (cell.work) {
-  case Work::Forward:
+  case Kind::Forward:
     if (!runKind(TaskKind::Forward))
       runKind(TaskKind::Evaluation);
     if (isEvaluation)
       runKind(TaskKind::Loss);
     return;
-  case Work::BackwardInput:
+  case Kind::BackwardInput:
     runKind(TaskKind::BackwardInput);
     return;
-  case Work::BackwardWeight:
+  case Kind::BackwardWeight:
     runKind(TaskKind::BackwardWeight);
     return;
-  case Work::Backward:
+  case Kind::Backward:
     if (runKind(TaskKind::Backward))
       return;
     runKind(TaskKind::BackwardInput);
     runKind(TaskKind::BackwardWeight);
     return;
-  case Work::Sum:
-  case Work::Update:
+  case Kind::Sum:
+  case Kind::Update:
     break;
   }
   llvm_unreachable("all kinds of work of a table are listed");
@@ -263,6 +264,7 @@ namespace {
 struct Schedule : pp::impl::ScheduleBase<Schedule> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    markAnalysesPreserved<TaskTimes>();
     FailureOr<PlanOp> plan = findPlan(module);
     if (failed(plan))
       return signalPassFailure();
@@ -273,7 +275,8 @@ struct Schedule : pp::impl::ScheduleBase<Schedule> {
       module.emitError("there is no pp.step to make schedules of");
       return signalPassFailure();
     }
-    ppopt::schedule::StageGraph graph = makeStageGraph(module, *plan);
+    ppopt::schedule::StageGraph graph =
+        makeStageGraph(module, *plan, getAnalysis<TaskTimes>());
     auto evaluation = makeEvaluation(graph, plan->getMicrobatches());
     std::vector<std::vector<Cell>> training = evaluation;
     if (!leavesPlacesOut(graph)) {

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Analysis/StepCopies.h"
+#include "ppopt/Analysis/TaskTimes.h"
 #include "ppopt/Dialect/PP/ParallelOps.h"
 #include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Dialect/PP/StepOps.h"
@@ -29,6 +30,7 @@ namespace {
 
 struct ScheduleLocal : pp::impl::ScheduleLocalBase<ScheduleLocal> {
   void runOnOperation() override {
+    markAnalysesPreserved<TaskTimes>();
     FailureOr<PlanOp> plan = findPlan(getOperation());
     if (failed(plan))
       return signalPassFailure();
