@@ -41,10 +41,8 @@ namespace {
 /// Rewrites one task cluster by cluster; the new body grows before the return.
 class TaskRewriter {
 public:
-  /// `pulled`: as for TaskFusion.
-  TaskRewriter(TaskOp task, const Target &target, KernelOutliner &outliner,
-               DenseSet<Operation *> pulled)
-      : task(task), fusion(task, target, std::move(pulled)), outliner(outliner),
+  TaskRewriter(TaskOp task, TaskFusion fusion, KernelOutliner &outliner)
+      : task(task), fusion(std::move(fusion)), outliner(outliner),
         ret(task.getBody().front().getTerminator()), builder(ret) {}
 
   LogicalResult rewrite();
@@ -247,8 +245,7 @@ LogicalResult formKernels(TaskOp task, const Target &target,
   normalizeReductions(task);
   combinePads(task);
   eraseDeadOps(task);
-  return TaskRewriter(task, target, outliner, pullOperands(task, target))
-      .rewrite();
+  return TaskRewriter(task, pullOperands(task, target), outliner).rewrite();
 }
 
 struct FormKernelsPass : pp::impl::FormKernelsBase<FormKernelsPass> {

@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace mlir::pp;
 
 TaskFusion::TaskFusion(TaskOp task, const Target &target,
-                       DenseSet<Operation *> pulled)
+                       DenseSet<Operation *> pulled, const TaskFusion *before)
     : task(task), target(target), probe(task.getContext()),
       largeZeros(findLargeZeros(task)),
       mostOps(getThreshold(task, Threshold::KernelOps)),
@@ -23,7 +23,20 @@ TaskFusion::TaskFusion(TaskOp task, const Target &target,
   findInPlaceAccumulations();
   findMemoryViews();
   findLazyOps();
+  if (before)
+    takeReads(*before);
   formClusters();
+}
+
+/// Takes the reads of ops that read as before: if the same ops are lazy, all
+/// that are still there, since those of reductions are not asked for.
+void TaskFusion::takeReads(const TaskFusion &before) {
+  for (Operation *op : llvm::make_first_range(position))
+    if (before.position.contains(op) && before.isLazy(op) != isLazy(op))
+      return;
+  for (const auto &[op, known] : before.reads)
+    if (position.contains(op))
+      reads.try_emplace(op, known);
 }
 
 //===----------------------------------------------------------------------===//

@@ -30,9 +30,11 @@ struct Cluster {
 class TaskFusion {
 public:
   /// `pulled`: ops that reductions have for themselves (PullOperands.h); they
-  /// are lazy.
+  /// are lazy. `before`: the fusion of the task before some reductions got
+  /// other operands, from which it takes what it knows.
   TaskFusion(TaskOp task, const Target &target,
-             DenseSet<Operation *> pulled = {});
+             DenseSet<Operation *> pulled = {},
+             const TaskFusion *before = nullptr);
 
   /// Returns the clusters in an order of execution.
   SmallVector<const Cluster *> getClusters() const;
@@ -68,6 +70,7 @@ public:
                                            const SetVector<Value> &reads) const;
 
 private:
+  void takeReads(const TaskFusion &before);
   void findInPlaceAccumulations();
   void findMemoryViews();
   bool isPart(OpOperand &input, DenseSet<Value> &taken) const;

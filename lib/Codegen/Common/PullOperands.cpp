@@ -13,7 +13,6 @@
 
 #include "PullOperands.h"
 
-#include "Fusion.h"
 #include "ReductionForms.h"
 
 #include "ppopt/Analysis/Cost.h"
@@ -287,13 +286,16 @@ private:
 
 } // namespace
 
-DenseSet<Operation *> pp::pullOperands(TaskOp task, const Target &target) {
-  DenseSet<Operation *> copies;
+TaskFusion pp::pullOperands(TaskOp task, const Target &target) {
   if (llvm::all_of(task.getBody().front().getOps<ReduceOp>(), isRowReduction))
-    return copies;
+    return TaskFusion(task, target);
   PullDecisions decisions(task, target);
-  for (const Pull &pull : decisions.decide())
+  SmallVector<Pull> pulls = decisions.decide();
+  if (pulls.empty())
+    return std::move(decisions.fusion);
+  DenseSet<Operation *> copies;
+  for (const Pull &pull : pulls)
     PullCopier(pull, decisions.fusion, copies).copy();
   eraseDeadOps(task);
-  return copies;
+  return TaskFusion(task, target, std::move(copies), &decisions.fusion);
 }
