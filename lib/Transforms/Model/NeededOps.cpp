@@ -11,10 +11,11 @@ using namespace mlir::pp;
 Value pp::getPassedOn(Value value) {
   if (auto mark = value.getDefiningOp<CheckpointOp>())
     return mark.getX();
-  if (auto on = value.getDefiningOp<OnOp>())
-    return on.getBody().front().getTerminator()->getOperand(
-        cast<OpResult>(value).getResultNumber());
-  return {};
+  Operation *op = value.getDefiningOp();
+  if (!isa_and_nonnull<OnOp, PlaceOp>(op))
+    return {};
+  return op->getRegion(0).front().getTerminator()->getOperand(
+      cast<OpResult>(value).getResultNumber());
 }
 
 DenseSet<Operation *> pp::findNeededOps(SmallVector<Value> values) {
@@ -25,7 +26,7 @@ DenseSet<Operation *> pp::findNeededOps(SmallVector<Value> values) {
     if (op && needed.insert(op).second && op->getNumRegions() == 0)
       llvm::append_range(values, op->getOperands());
     if (Value passedOn =
-            isa_and_nonnull<OnOp>(op) ? getPassedOn(value) : Value())
+            op && op->getNumRegions() > 0 ? getPassedOn(value) : Value())
       values.push_back(passedOn);
   }
   return needed;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <utility>
 
 using namespace mlir::pp;
@@ -36,6 +37,8 @@ public:
   /// All of these return the points of the cut, one more than pieces; empty if
   /// no cut keeps every piece within `pieceMemory`.
   std::vector<size_t> findFastest(int64_t pieceMemory);
+  /// The same within the memory of a place, for all of its pieces.
+  std::vector<size_t> findFastestTogether(int64_t memory);
   /// Returns the cut whose largest piece needs least memory.
   std::vector<size_t> findSmallest();
   /// Returns the piece with the most bytes of parameters in the cut where that
@@ -297,20 +300,60 @@ double Cutter::getSlowest(const std::vector<size_t> &cut) {
 }
 
 std::pair<int, int64_t> Cutter::getLargest(const std::vector<size_t> &cut) {
-  std::map<int, int64_t> bytes, temporary;
+  struct Place {
+    int64_t params = 0, temporary = 0, held = 0;
+    bool hasMoments = false;
+    std::vector<int64_t> saved; ///< by piece
+  };
+  std::map<int, Place> places;
   for (size_t piece = 0; piece < numPieces; ++piece) {
-    int place = problem.placeOf[piece];
     const Range &range = ranges.at(cut[piece], cut[piece + 1]);
-    bytes[place] += getMemory(cut[piece], cut[piece + 1], piece);
+    Place &place = places[problem.placeOf[piece]];
+    place.params += range.params;
     // Only one piece of a place is computed at a time.
-    int64_t &most = temporary[place];
-    bytes[place] -= std::min(most, range.temporary);
-    most = std::max(most, range.temporary);
+    place.temporary = std::max(place.temporary, range.temporary);
+    place.held += range.saved * problem.inFlight[piece];
+    place.saved.push_back(range.saved);
   }
-  auto largest = std::max_element(
-      bytes.begin(), bytes.end(),
-      [](const auto &a, const auto &b) { return a.second < b.second; });
-  return {largest->first, largest->second};
+  for (const CutProblem::Moment &moment : problem.moments) {
+    Place &place = places[moment.place];
+    int64_t held = std::inner_product(place.saved.begin(), place.saved.end(),
+                                      moment.inFlight.begin(), int64_t(0));
+    place.held = place.hasMoments ? std::max(place.held, held) : held;
+    place.hasMoments = true;
+  }
+  std::pair<int, int64_t> largest(0, 0);
+  for (const auto &[number, place] : places)
+    if (int64_t bytes = place.params + place.held + place.temporary;
+        bytes > largest.second)
+      largest = {number, bytes};
+  return largest;
+}
+
+std::vector<size_t> Cutter::findFastestTogether(int64_t memory) {
+  std::vector<size_t> cut = findFastest(memory);
+  if (cut.empty() || getLargest(cut).second <= memory)
+    return cut;
+  int perPlace = 1;
+  for (int place : problem.placeOf)
+    perPlace =
+        std::max<int>(perPlace, std::count(problem.placeOf.begin(),
+                                           problem.placeOf.end(), place));
+  // With an equal share of the memory per piece, a place fits.
+  int64_t fits = memory / perPlace, tooMuch = memory;
+  cut = findFastest(fits);
+  constexpr int64_t kSteps = 16; // between these
+  for (int64_t step = (tooMuch - fits) / kSteps; tooMuch - fits > step;) {
+    int64_t middle = fits + (tooMuch - fits) / 2;
+    std::vector<size_t> wider = findFastest(middle);
+    if (!wider.empty() && getLargest(wider).second > memory) {
+      tooMuch = middle;
+      continue;
+    }
+    fits = middle;
+    cut = std::move(wider);
+  }
+  return cut;
 }
 
 } // namespace
@@ -326,17 +369,7 @@ PieceCut mlir::pp::cutByCost(const CutProblem &problem, int maxCutPoints) {
   }
   Cutter cutter(problem, std::max(maxCutPoints, 2 * pieces + 2));
   int64_t memory = std::min(problem.fillMemory, problem.deviceMemory);
-  std::vector<size_t> points = cutter.findFastest(memory);
-  // The total of the pieces of a place is checked afterwards; if it is too
-  // large, each piece gets an equal share of the memory.
-  if (!points.empty() && cutter.getLargest(points).second > memory) {
-    int perPlace = 1;
-    for (int place : problem.placeOf)
-      perPlace =
-          std::max<int>(perPlace, std::count(problem.placeOf.begin(),
-                                             problem.placeOf.end(), place));
-    points = cutter.findFastest(memory / perPlace);
-  }
+  std::vector<size_t> points = cutter.findFastestTogether(memory);
   // The memory of activations is known only when tasks have buffers, so a cut
   // whose estimate does not fit is not an error.
   if (points.empty()) {

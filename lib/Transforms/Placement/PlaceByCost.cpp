@@ -22,36 +22,80 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <set>
+
 using namespace mlir;
 using namespace mlir::pp;
 using namespace ppopt;
 
-/// Returns how many microbatches each piece holds at once under the plan's
-/// schedule, if the pieces are a chain of equal pieces.
-static std::vector<int> countInFlight(PlanOp plan,
-                                      const std::vector<int> &placeOf) {
-  int pieces = placeOf.size(), microbatches = plan.getMicrobatches();
+/// Erases the moments at which no piece holds more than at another one.
+static void keepLargest(std::set<std::vector<int>> &moments) {
+  for (auto moment = moments.begin(); moment != moments.end();) {
+    bool isExceeded = llvm::any_of(moments, [&](const auto &other) {
+      return &other != &*moment &&
+             std::equal(moment->begin(), moment->end(), other.begin(),
+                        std::less_equal<>());
+    });
+    moment = isExceeded ? moments.erase(moment) : std::next(moment);
+  }
+}
+
+/// Counts how many microbatches the pieces of a place hold while it runs its
+/// cells.
+static void countInFlight(int place, ArrayRef<schedule::Cell> row,
+                          CutProblem &problem) {
+  int count = problem.placeOf.size();
+  std::vector<int> open(count), pieces;
+  for (int piece = 0; piece < count; ++piece)
+    if (problem.placeOf[piece] == place)
+      pieces.push_back(piece);
+  std::set<std::vector<int>> moments;
+  bool grows = false;
+  auto addMoment = [&] {
+    if (!std::exchange(grows, false))
+      return;
+    std::vector<int> held;
+    for (int piece : pieces)
+      held.push_back(open[piece]);
+    moments.insert(std::move(held));
+  };
+  for (const schedule::Cell &cell : row) {
+    if (cell.stage >= count)
+      continue;
+    if (cell.work == schedule::Work::Forward) {
+      int &most = problem.inFlight[cell.stage];
+      most = std::max(most, ++open[cell.stage]);
+      grows = true;
+    } else if (cell.work != schedule::Work::BackwardInput) {
+      addMoment();
+      --open[cell.stage];
+    }
+  }
+  addMoment();
+  if (pieces.size() == 1)
+    return;
+  keepLargest(moments);
+  for (const std::vector<int> &moment : moments)
+    problem.moments.push_back({place, moment});
+}
+
+/// The same of all pieces of a problem, under the plan's schedule, if they are
+/// a chain of equal pieces.
+static void countInFlight(PlanOp plan, CutProblem &problem) {
+  int pieces = problem.placeOf.size(), microbatches = plan.getMicrobatches();
   schedule::Result<schedule::Table> table =
-      plan.getTable()
-          ? plan.getTable()->getTable()
-          : schedule::generate(plan.getSchedule().str(),
-                               schedule::makeChain(placeOf), microbatches);
-  std::vector<int> open(pieces), most(pieces);
+      plan.getTable() ? plan.getTable()->getTable()
+                      : schedule::generate(plan.getSchedule().str(),
+                                           schedule::makeChain(problem.placeOf),
+                                           microbatches);
+  problem.inFlight.assign(pieces, 0);
   // A schedule that has no table yet (auto) is counted as 1f1b.
   if (!table)
     for (int piece = 0; piece < pieces; ++piece)
-      most[piece] = std::min(microbatches, pieces - piece);
+      problem.inFlight[piece] = std::min(microbatches, pieces - piece);
   else
-    for (const std::vector<schedule::Cell> &row : table->rows)
-      for (const schedule::Cell &cell : row) {
-        if (cell.stage >= pieces)
-          continue;
-        if (cell.work == schedule::Work::Forward)
-          most[cell.stage] = std::max(most[cell.stage], ++open[cell.stage]);
-        else if (cell.work != schedule::Work::BackwardInput)
-          --open[cell.stage];
-      }
-  return most;
+    for (auto [place, row] : llvm::enumerate(table->rows))
+      countInFlight(static_cast<int>(place), row, problem);
 }
 
 namespace {
@@ -329,7 +373,7 @@ CutProblem CutProblemBuilder::build(ArrayRef<int64_t> placeOf) {
   // With more pieces than ops the cut is rejected, so the schedule, which may
   // be of any size, is not built.
   if (placeOf.size() <= order.ops.size())
-    problem.inFlight = countInFlight(plan, problem.placeOf);
+    countInFlight(plan, problem);
   // No estimate has all temporaries, nor the buffers of the communication.
   constexpr int64_t kLeftOf = 20;
   if (std::optional<int64_t> memory = plan.getDeviceMemory()) {

@@ -101,6 +101,34 @@ TEST(CutByCost, MemoryCountsWhatIsInFlight) {
   EXPECT_EQ(cutByCost(problem).begin, (Positions{0, 1, 4}));
 }
 
+TEST(CutByCost, PiecesOfAPlaceHoldMostAtDifferentMoments) {
+  CutProblem problem = makeChain({1, 1, 1, 1, 2, 2}, 4);
+  problem.placeOf = {0, 1, 0, 1};
+  for (CutProblem::Item &item : problem.items)
+    item.savedBytes = 10;
+  problem.inFlight = {2, 2, 1, 1};
+  problem.deviceMemory = 45;
+  // 2 * 20 + 10 on each place, if both of its pieces hold most at once.
+  EXPECT_EQ(cutByCost(problem).slowest, 4);
+  for (int place : {0, 1}) {
+    problem.moments.push_back({place, {2, 0}});
+    problem.moments.push_back({place, {1, 1}});
+  }
+  EXPECT_EQ(cutByCost(problem).begin, (Positions{0, 2, 4, 5, 6}));
+}
+
+TEST(CutByCost, PiecesOfAPlaceAreLimitedByNoMoreThanIsNeeded) {
+  CutProblem problem = makeChain(std::vector<double>(8, 1), 4);
+  problem.placeOf = {0, 1, 0, 1};
+  for (int i = 0; i < 8; ++i) {
+    problem.items[i].params.push_back(i);
+    problem.paramBytes.push_back(i == 0 ? 40 : 10);
+  }
+  problem.deviceMemory = 60;
+  // In 30 bytes, the share of a piece, item 0 does not fit.
+  EXPECT_EQ(cutByCost(problem).begin, (Positions{0, 1, 4, 6, 8}));
+}
+
 TEST(CutByCost, EstimatesFillAPartOfTheMemory) {
   CutProblem problem = makeSavingChain({3, 1});
   problem.deviceMemory = 60;
@@ -134,7 +162,7 @@ TEST(CutByCost, ChunksOfAPlaceShareItsMemory) {
   EXPECT_EQ(cutByCost(problem).begin, (Positions{0, 2, 4, 6, 8}));
   problem.deviceMemory = 99;
   PieceCut cut = cutByCost(problem);
-  EXPECT_EQ(cut.begin, (Positions{0, 1, 2, 5, 8}));
+  EXPECT_EQ(cut.begin, (Positions{0, 1, 4, 6, 8})); // 60 and 80
 }
 
 TEST(CutByCost, MorePiecesThanItems) {

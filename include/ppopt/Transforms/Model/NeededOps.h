@@ -8,11 +8,11 @@
 
 namespace mlir::pp {
 
-/// Returns the value that a mark or a checkpoint passes on, or null.
+/// Returns the value that a mark, a stage or a checkpoint passes on, or null.
 Value getPassedOn(Value value);
 
 /// Returns the ops of an entry in phase placed that some values need, with the
-/// marks that they are in.
+/// marks and stages that they are in.
 DenseSet<Operation *> findNeededOps(SmallVector<Value> values);
 
 } // namespace mlir::pp

@@ -38,6 +38,14 @@ struct CutProblem {
   /// The number of microbatches that a piece holds at once; one entry per
   /// piece. Not read if there are fewer items than pieces.
   std::vector<int> inFlight;
+  /// The moments at which a place with several pieces may hold most: how many
+  /// microbatches each of its pieces holds then, in their order. Its pieces
+  /// seldom hold most at the same moment; without moments they are taken to.
+  struct Moment {
+    int place = 0;
+    std::vector<int> inFlight;
+  };
+  std::vector<Moment> moments;
   /// The memory of a place; unlimited by default.
   int64_t deviceMemory = std::numeric_limits<int64_t>::max();
   /// What the estimates may fill of it.
@@ -61,12 +69,14 @@ struct PieceCut {
 /// squares is chosen.
 ///
 /// A piece needs the bytes of its parameters, what it keeps of each microbatch
-/// in flight, and the most temporaries that one of its items needs.
+/// in flight, and the most temporaries that one of its items needs. This is an
+/// estimate, not a bound: packed buffers may need more, and shared ones less.
 ///
 /// The cut respects the memory of a place as far as the estimate of the
-/// activations goes. If no cut does, the one whose largest piece needs least is
-/// chosen. It is an error only if in every cut the parameters of some piece
-/// alone are too large.
+/// activations goes. Where the pieces of a place need too much together, all
+/// pieces are limited alike, by no more than is needed. If no cut fits, the one
+/// whose largest piece needs least is chosen. It is an error only if in every
+/// cut the parameters of some piece alone are too large.
 ///
 /// Exact by dynamic programming over the cut points. Every position is a cut
 /// point if there are at most `maxCutPoints` items; otherwise, in each window
