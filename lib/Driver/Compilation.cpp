@@ -270,7 +270,7 @@ LogicalResult Compilation::runPhase(ModuleOp module, Phase phase,
 
 OwningOpRef<ModuleOp> Compilation::tryPlan(const PlanOptions &plan, Phase last,
                                            std::string *reason,
-                                           AfterPhase after) {
+                                           AfterPhase after, Checks checks) {
   ScopedDiagnosticHandler silence(&context, [&](Diagnostic &found) {
     if (reason && reason->empty() &&
         found.getSeverity() == DiagnosticSeverity::Error)
@@ -278,7 +278,8 @@ OwningOpRef<ModuleOp> Compilation::tryPlan(const PlanOptions &plan, Phase last,
     return success();
   });
   // A schedule table is the user's, not a decision of the compiler.
-  Checks checks = plan.table ? Checks::All : Checks::WithoutProofs;
+  if (plan.table)
+    checks = Checks::All;
   OwningOpRef<ModuleOp> copy = module->clone();
   for (Phase phase : getPhases()) {
     if (failed(runPhase(*copy, phase, plan, checks)) ||

@@ -8,7 +8,7 @@ using namespace mlir::pp;
 std::optional<CompiledPlan> pp::compilePlan(Compilation &compilation,
                                             const PlanOptions &plan,
                                             std::string &refused,
-                                            OnPlaced onPlaced) {
+                                            OnPlaced onPlaced, Checks checks) {
   CompiledPlan compiled;
   auto report = [&](Phase phase, ModuleOp module) -> LogicalResult {
     if (phase == Phase::Placed && onPlaced)
@@ -22,7 +22,8 @@ std::optional<CompiledPlan> pp::compilePlan(Compilation &compilation,
     return success(phase != Phase::Kernels ||
                    succeeded(addMemory(module, compiled.report)));
   };
-  compiled.module = compilation.tryPlan(plan, Phase::Kernels, &refused, report);
+  compiled.module =
+      compilation.tryPlan(plan, Phase::Kernels, &refused, report, checks);
   if (compiled.module)
     return compiled;
   if (refused.empty())

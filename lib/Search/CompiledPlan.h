@@ -23,7 +23,8 @@ struct CompiledPlan {
 std::optional<CompiledPlan> compilePlan(Compilation &compilation,
                                         const PlanOptions &plan,
                                         std::string &refused,
-                                        OnPlaced onPlaced = nullptr);
+                                        OnPlaced onPlaced = nullptr,
+                                        Checks checks = Checks::WithoutProofs);
 
 } // namespace mlir::pp
 

@@ -253,12 +253,14 @@ static PlanFigures summarize(const PlanReport &report) {
   return most;
 }
 
-std::vector<TriedPlan> KnownPlans::tryPlans(ArrayRef<PlanOptions> options) {
+std::vector<TriedPlan> KnownPlans::tryPlans(ArrayRef<PlanOptions> options,
+                                            Checks checks) {
   std::vector<TriedPlan> tried(options.size());
   std::vector<Workers::Job> jobs;
   for (auto [plan, into] : llvm::zip(options, tried))
-    jobs.push_back([&plan = plan, &into = into](ModelCopies &copies) {
-      auto done = compilePlan(*copies.whole, plan, into.refused);
+    jobs.push_back([&plan = plan, &into = into, checks](ModelCopies &copies) {
+      auto done =
+          compilePlan(*copies.whole, plan, into.refused, nullptr, checks);
       if (done && succeeded(addBytesSent(*done->module, done->report)))
         into.figures = summarize(done->report);
     });

@@ -106,7 +106,8 @@ public:
   /// known, and notes which look bad: for these it returns nothing.
   std::vector<std::optional<PlanBound>> estimate(ArrayRef<size_t> points);
   void compile(ArrayRef<KnownPlan *> chosen);
-  std::vector<TriedPlan> tryPlans(ArrayRef<PlanOptions> options);
+  std::vector<TriedPlan> tryPlans(ArrayRef<PlanOptions> options,
+                                  Checks checks = Checks::WithoutProofs);
 
 private:
   const Profile &getProfile(const ProfileKey &key);

@@ -1,8 +1,8 @@
 //===- predict_plans.cpp - Many plans of a model, in one process ----------===//
 //
-//   ppopt-predict-plans MODEL FLAG... < PLANS
-//     Predicts plans as `ppopt plan` does. Each line of PLANS has flags beside
-//     those given, separated by tabs.
+//   ppopt-predict-plans MODEL FLAG... [--verified] < PLANS
+//     Predicts plans as a search does, with all verifiers as `ppopt plan` does.
+//     Each line of PLANS has flags beside those given, separated by tabs.
 //   ppopt-predict-plans MODEL --plan auto --ranks N FLAG... [--points]
 //     The choice of --plan auto, or every point of its space with the bounds
 //     that the search would take for it. There is no limit on their memory.
@@ -31,6 +31,18 @@ using ppopt::CommandLine;
 using ppopt::PlanFlags;
 
 static const Command command = {"predict-plans", "", "MODEL", "", nullptr};
+
+namespace {
+/// The flags of this tool.
+struct Toggles {
+  explicit Toggles(CommandLine &line) {
+    line.toggle("points", points, "all points of the space, with their bounds");
+    line.toggle("verified", verified, "with the verifiers of all phases");
+  }
+
+  bool points = false, verified = false;
+};
+} // namespace
 
 static void print(json::Object object) {
   outs() << json::Value(std::move(object)) << "\n";
@@ -62,7 +74,7 @@ static bool setShard(PlanOptions &plan) {
 
 /// Predicts the plans of standard input, whose flags are added to `words`. All
 /// are of as many ranks: rates depend on how many share a machine.
-static int predictPlans(ArrayRef<const char *> words) {
+static int predictPlans(ArrayRef<const char *> words, Checks checks) {
   std::vector<PlanOptions> plans;
   std::vector<bool> isValid;
   for (std::string flags; std::getline(std::cin, flags);) {
@@ -72,6 +84,7 @@ static int predictPlans(ArrayRef<const char *> words) {
     for (StringRef word : split(flags, '\t'))
       added.push_back(saver.save(word).data());
     CommandLine line(command, added);
+    Toggles toggles(line);
     PlanFlags planned(line);
     isValid.push_back(!line.parse() && !planned.complete() &&
                       setShard(planned.plan));
@@ -84,7 +97,7 @@ static int predictPlans(ArrayRef<const char *> words) {
     if (failed(compilation.parse()))
       return 1;
     PlanSpace unused;
-    tried = KnownPlans(compilation, unused).tryPlans(plans);
+    tried = KnownPlans(compilation, unused).tryPlans(plans, checks);
   }
   auto next = tried.begin();
   for (bool valid : isValid) {
@@ -161,20 +174,20 @@ static int printPoints(Compilation &compilation, const PlanSpace &given) {
 
 static int run(ArrayRef<const char *> words) {
   CommandLine line(command, words);
-  bool points = false;
-  line.toggle("points", points, "all points of the space, with their bounds");
+  Toggles toggles(line);
   PlanFlags planned(line);
   if (std::optional<int> status = line.parse())
     return *status;
   if (std::optional<int> status = planned.complete())
     return *status;
   if (!planned.space)
-    return predictPlans(words);
+    return predictPlans(words,
+                        toggles.verified ? Checks::All : Checks::WithoutProofs);
   Compilation compilation(planned.plan);
   if (failed(compilation.parse()))
     return 1;
-  return points ? printPoints(compilation, *planned.space)
-                : printChoice(compilation, *planned.space);
+  return toggles.points ? printPoints(compilation, *planned.space)
+                        : printChoice(compilation, *planned.space);
 }
 
 int main(int argc, char **argv) {

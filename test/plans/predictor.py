@@ -49,10 +49,10 @@ class Predictor:
         assert done.returncode == 0, f"{' '.join(done.args)}: {done.stderr}"
         return [json.loads(line) for line in done.stdout.splitlines()]
 
-    def predict(self, plans):
-        """{"step", "memory"} or {"refused"} of each."""
+    def predict(self, plans, *flags):
+        """{"step", "memory"} or {"refused"} of each; with --verified, all verifiers run over it, as `ppopt plan` does for the choice."""
         plans = list(plans)
-        predicted = self._run([], "".join("\t".join(plan) + "\n" for plan in plans))
+        predicted = self._run(flags, "".join("\t".join(plan) + "\n" for plan in plans))
         assert len(predicted) == len(plans), self.path
         return predicted
 

@@ -66,12 +66,12 @@ public:
   /// Returns a copy of the parsed module after the phases up to and including
   /// `last` under another plan; null if a phase fails, or `after`, which is
   /// called at the end of each. Reports nothing; sets `reason` to the error's
-  /// first line. The module is compiled without the proofs (Checks): run() has
-  /// them.
+  /// first line. run() has the proofs, which are left out here.
   using AfterPhase = llvm::function_ref<LogicalResult(Phase, ModuleOp)>;
   OwningOpRef<ModuleOp> tryPlan(const PlanOptions &plan, Phase last,
                                 std::string *reason = nullptr,
-                                AfterPhase after = nullptr);
+                                AfterPhase after = nullptr,
+                                Checks checks = Checks::WithoutProofs);
 
   /// Returns a compilation of the parsed model in a context of its own, which
   /// works on one thread. It reads the text of this one, which has to outlive
