@@ -125,7 +125,7 @@ PlanBound pp::boundByWork(const PlanPoint &point, const Profile &profile,
   const PlaceProfile &place = profile.places.front();
   int64_t parts = point.pp * cuts;
   double step = std::max(boundPipeline(point.pp, busy, passed),
-                         microbatches * share * profile.longestOp);
+                         microbatches * share * profile.longestMatmul);
   int64_t memory = (getStateBytes(point, place.parameters, place.gradients,
                                   place.optimizer) /
                         cuts +

@@ -11,6 +11,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <deque>
+
 using namespace mlir;
 using namespace mlir::pp;
 using ppopt::schedule::TimedCell;
@@ -91,15 +93,29 @@ const Profile &KnownPlans::getProfile(const ProfileKey &key) {
 
 void KnownPlans::makeProfiles(ArrayRef<ProfileKey> keys) {
   std::vector<Workers::Job> jobs;
-  for (const ProfileKey &key : keys)
-    if (auto [found, isNew] = profiles.try_emplace(key); isNew) {
-      jobs.push_back([&, profile = &found->second](ModelCopies &copies) {
-        *profile = makeProfile(copies, space, key);
-      });
-      if (!workers.haveLayers() || (key.point.pp > 1 && !key.isSketch))
-        ++wholeCompiled;
+  auto add = [&](const ProfileKey &key, Layers layers, Profile &into) {
+    jobs.push_back([this, &key, layers, &into](ModelCopies &copies) {
+      into = compileProfile(copies, space, key, layers);
+    });
+  };
+  std::deque<std::pair<Profile, Profile *>> layered; // of two, and of three
+  for (const ProfileKey &key : keys) {
+    auto [found, isNew] = profiles.try_emplace(key);
+    if (!isNew)
+      continue;
+    Profile &profile = found->second;
+    if (!workers.haveLayers() || (key.point.pp > 1 && !key.isSketch)) {
+      add(key, Layers::All, profile);
+      ++wholeCompiled;
+      continue;
     }
+    add(key, Layers::Three, profile);
+    if (!key.isSketch)
+      add(key, Layers::Two, layered.emplace_back(Profile(), &profile).first);
+  }
   workers.run(jobs);
+  for (auto &[two, three] : layered)
+    *three = extrapolate(two, std::move(*three), workers.getDepth());
 }
 
 const Profile &KnownPlans::getProfile(const PlanPoint &point, Known known) {

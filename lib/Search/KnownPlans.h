@@ -84,6 +84,8 @@ public:
 
   /// Returns which profile a bound follows from, if it compiles.
   ProfileKey getKey(const PlanPoint &point, Known known) const;
+  /// Returns the profile that an estimate needs beside that of a microbatch.
+  ProfileKey getBoundaryKey(const PlanPoint &point) const;
   bool hasProfile(const ProfileKey &key) const { return profiles.count(key); }
   void makeProfiles(ArrayRef<ProfileKey> keys);
   /// Returns the profile that a bound follows from. The work of fewer rows is
@@ -111,7 +113,6 @@ public:
 
 private:
   const Profile &getProfile(const ProfileKey &key);
-  ProfileKey getBoundaryKey(const PlanPoint &point) const;
   bool fits(int64_t memory) const {
     return memory <= space.base.deviceMemory.value_or(memory);
   }

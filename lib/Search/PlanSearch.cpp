@@ -58,6 +58,9 @@ struct Smallest {
 /// many plans as of a smaller one.
 constexpr int64_t kMostCompiledOps = 100'000, kLeastCompiled = 48;
 
+/// A bound that no plan has.
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
 class Search {
 public:
   Search(Compilation &compilation, const PlanSpace &of)
@@ -66,7 +69,8 @@ public:
   FailureOr<PlanSearchResult> run();
 
 private:
-  SmallVector<size_t> advance(Queue &queue, Known last);
+  void advance(Queue &queue, Known last, double enough,
+               llvm::function_ref<void(size_t)> put);
   std::optional<Found> findBest(ArrayRef<size_t> among, const Limits &limits);
   void tryLikely();
   void addObvious(const PlanPoint &best);
@@ -82,34 +86,47 @@ private:
   PlanSearchResult result;
 };
 
-/// Takes the points with the least bounds out of the queue, until something has
-/// to be compiled for some of them, and tightens their bounds by one step, but
-/// not beyond `last`. Returns them.
-SmallVector<size_t> Search::advance(Queue &queue, Known last) {
+/// Takes points whose bounds are less than `enough` out of the queue, the least
+/// ones first, tightens their bounds by one step, but not beyond `last`, and
+/// puts them back. Ends when as many things have been compiled as are worth
+/// waiting for together.
+void Search::advance(Queue &queue, Known last, double enough,
+                     llvm::function_ref<void(size_t)> put) {
   SmallVector<size_t> taken;
-  SmallVector<ProfileKey> keys;
+  SmallVector<ProfileKey> keys, boundaries;
   SmallVector<KnownPlan *> chosen;
-  while (!queue.empty() && keys.size() + chosen.size() < Workers::kCount) {
+  while (!queue.empty() && queue.top().bound < enough &&
+         keys.size() + chosen.size() < Workers::kCount) {
     size_t index = queue.top().point;
     queue.pop();
-    taken.push_back(index);
     KnownPlan &plan = plans[index];
-    if (plan.known == last)
+    if (plan.known == last) {
+      put(index);
       continue;
+    }
     auto next = Known(int(plan.known) + 1);
-    if (next == Known::Step)
+    if (next == Known::Rows && last == Known::Rows && plan.point.pp > 1)
+      boundaries.push_back(plans.getBoundaryKey(plan.point));
+    if (next == Known::Step) {
       chosen.push_back(&plan);
-    else if (ProfileKey key = plans.getKey(plan.point, next);
-             !plans.hasProfile(key) && !llvm::is_contained(keys, key))
+    } else if (ProfileKey key = plans.getKey(plan.point, next);
+               plans.hasProfile(key)) {
+      plans.tighten(plan, next);
+      put(index);
+      continue;
+    } else if (!llvm::is_contained(keys, key)) {
       keys.push_back(key);
+    }
+    taken.push_back(index);
   }
+  llvm::append_range(keys, boundaries); // which the estimates will need
   plans.makeProfiles(keys);
   plans.compile(chosen);
-  for (size_t index : taken)
-    if (KnownPlan &plan = plans[index];
-        plan.known < std::min(last, Known::Stages))
+  for (size_t index : taken) {
+    if (KnownPlan &plan = plans[index]; plan.known < Known::Stages)
       plans.tighten(plan, Known(int(plan.known) + 1));
-  return taken;
+    put(index);
+  }
 }
 
 /// Returns the fastest of the given points, or one that is hardly slower;
@@ -141,9 +158,11 @@ std::optional<Found> Search::findBest(ArrayRef<size_t> among,
          (!fastest && limits.goesOnWithout)) {
     if (!mayHaveFaster(likely) && !mayHaveFaster(unlikely))
       break;
-    for (size_t index :
-         advance(mayHaveFaster(likely) ? likely : unlikely, Known::Step))
-      put(index);
+    double enough = fastest && figures >= limits.leastFigures
+                        ? plans[*fastest].bound / (1 + kTolerance)
+                        : kNever;
+    advance(mayHaveFaster(likely) ? likely : unlikely, Known::Step, enough,
+            put);
   }
   if (!fastest)
     return std::nullopt;
@@ -161,18 +180,18 @@ void Search::tryLikely() {
   for (auto [index, plan] : llvm::enumerate(plans))
     queue.push({plan.bound, plan.known, index});
   std::vector<std::pair<double, size_t>> likely;
-  double least = std::numeric_limits<double>::infinity();
+  double least = kNever;
   while (!queue.empty() && queue.top().bound < least) {
     SmallVector<size_t> estimable;
-    for (size_t index : advance(queue, Known::Rows)) {
+    advance(queue, Known::Rows, least, [&](size_t index) {
       const KnownPlan &plan = plans[index];
       if (!plan.refused.empty())
-        continue;
+        return;
       if (plan.known < Known::Rows)
         queue.push({plan.bound, plan.known, index});
       else
         estimable.push_back(index);
-    }
+    });
     for (auto [index, of] : llvm::zip(estimable, plans.estimate(estimable)))
       if (of) {
         likely.emplace_back(of->step, index);

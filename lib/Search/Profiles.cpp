@@ -8,6 +8,8 @@
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Analysis/PlanSchedule.h"
 #include "ppopt/Dialect/PP/ModelOps.h"
+#include "ppopt/Dialect/PP/ParallelOps.h"
+#include "ppopt/Dialect/PP/PlanOps.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Model/NeededOps.h"
 
@@ -115,32 +117,47 @@ const SimulatedStages *Profile::simulate(const PlanPoint &point,
   return stages ? &*stages : nullptr;
 }
 
-/// Returns the longest time on a device of an op with its gradient, of those
+/// Returns the time of the matmuls of some work, without the bytes that they
+/// move, of which a kernel before or after may spare some.
+static double getMatmulTime(const Work &work, const Device &device) {
+  Work matmuls;
+  for (const MatmulWork &matmul : work.matmuls)
+    matmuls.addMatmul(matmul);
+  return matmuls.getTime(device);
+}
+
+/// Returns the longest time on a device of a matmul with its gradient, of those
 /// that the loss of a module in phase placed needs.
-static double findLongestOp(ModuleOp module, const Device &device) {
+static double findLongestMatmul(ModuleOp module, const Device &device) {
   FailureOr<func::FuncOp> entry = findEntry(module);
   if (failed(entry))
     return 0;
   Block &body = entry->getBody().front();
   DenseSet<Operation *> needed =
       findNeededOps({body.getTerminator()->getOperand(0)});
-  OpTimes times(device);
   DenseSet<Value> learns; // values that a trained parameter changes
   double longest = 0;
-  for (Operation &op : body) {
-    if (!needed.contains(&op))
-      continue;
+  body.walk([&](Operation *op) {
+    if (!needed.contains(op))
+      return;
+    for (Value result : op->getResults())
+      if (Value passedOn = getPassedOn(result);
+          passedOn && learns.contains(passedOn))
+        learns.insert(result);
     SmallVector<bool> gradients;
-    for (Value operand : op.getOperands())
+    for (Value operand : op->getOperands())
       gradients.push_back(learns.contains(operand));
     auto param = dyn_cast<ParamOp>(op);
     if (param ? !param.getFrozen() && !param.getState()
-              : isa<DifferentiableOpInterface>(op) &&
+              : isa<DifferentiableOpInterface, CopyOp>(op) &&
                     llvm::is_contained(gradients, true))
-      learns.insert(op.result_begin(), op.result_end());
-    longest =
-        std::max(longest, times.get(&op) + times.getBackward(&op, gradients));
-  }
+      learns.insert(op->result_begin(), op->result_end());
+    if (isMatmul(op))
+      longest = std::max(
+          longest,
+          getMatmulTime(estimateWork(op), device) +
+              getMatmulTime(estimateBackwardWork(op, gradients), device));
+  });
   return longest;
 }
 
@@ -166,8 +183,17 @@ private:
 };
 } // namespace
 
-static Profile compileProfile(Compilation &compilation, const PlanSpace &space,
-                              const ProfileKey &key) {
+/// Ranks that split the batch may put places so far from each other that a
+/// value is sent in parts which the ranks of a profile send whole.
+static void sendInParts(const PlanOptions &plan, const ProfileKey &key,
+                        ppopt::schedule::StageGraph &graph) {
+  if (plan.cutTransfers == TransferCuts::Auto)
+    for (ppopt::schedule::Edge &edge : graph.edges)
+      edge.bytes /= key.point.tp;
+}
+
+static Profile compileWhole(Compilation &compilation, const PlanSpace &space,
+                            const ProfileKey &key) {
   PlanOptions plan = space.getPlan(key.point);
   plan.deviceMemory.reset();
   plan.batch = key.rows;
@@ -178,8 +204,8 @@ static Profile compileProfile(Compilation &compilation, const PlanSpace &space,
   auto compiled =
       compilePlan(compilation, plan, profile.refused, [&](ModuleOp placed) {
         // Nothing is cut yet.
-        profile.longestOp =
-            findLongestOp(placed, makeIdeal(getDevice(placed))) /
+        profile.longestMatmul =
+            findLongestMatmul(placed, makeIdeal(getDevice(placed))) /
             static_cast<double>(key.point.tp);
       });
   if (!compiled)
@@ -188,17 +214,31 @@ static Profile compileProfile(Compilation &compilation, const PlanSpace &space,
   profile.rows = report.batch;
   profile.places = describePlaces(report);
   profile.graph = report.graph;
-  // Ranks that split the batch may put places so far from each other that a
-  // value is sent in parts which these ranks send whole.
-  if (plan.cutTransfers == TransferCuts::Auto)
-    for (ppopt::schedule::Edge &edge : profile.graph.edges)
-      edge.bytes /= key.point.tp;
+  sendInParts(plan, key, profile.graph);
   if (!key.isWhole)
     return profile;
   setDevice(*compiled->module, makeIdeal(getDevice(*compiled->module)));
   setCluster(*compiled->module, makeIdeal(getCluster(*compiled->module)));
   if (succeeded(predictLaunches(*compiled->module, report)))
     profile.least = sumTimes(report.graph, describePlaces(report));
+  return profile;
+}
+
+/// Finds what crosses from a place to the next. It follows from the tasks: no
+/// kernels are formed, and no time is estimated.
+static Profile compileSketch(Compilation &compilation, const PlanSpace &space,
+                             const ProfileKey &key) {
+  PlanOptions plan = space.getPlan(key.point);
+  plan.deviceMemory.reset();
+  plan.batch = key.rows;
+  Profile profile;
+  auto module = compilation.tryPlan(plan, Phase::Partitioned, &profile.refused);
+  if (!module)
+    return profile;
+  FailureOr<PlanOp> made = findPlan(*module);
+  if (succeeded(made))
+    profile.graph = makeUntimedGraph(*module, *made);
+  sendInParts(plan, key, profile.graph);
   return profile;
 }
 
@@ -239,24 +279,26 @@ private:
 };
 } // namespace
 
-Profile pp::makeProfile(ModelCopies &copies, const PlanSpace &space,
-                        const ProfileKey &key) {
-  if (key.isSketch)
-    return compileProfile(*copies.three, space, key);
-  if (key.point.pp > 1 || !copies.two)
-    return compileProfile(*copies.whole, space, key);
-  Profile two = compileProfile(*copies.two, space, key);
+Profile pp::compileProfile(ModelCopies &copies, const PlanSpace &space,
+                           const ProfileKey &key, Layers layers) {
+  Compilation &model = layers == Layers::Two     ? *copies.two
+                       : layers == Layers::Three ? *copies.three
+                                                 : *copies.whole;
+  return key.isSketch ? compileSketch(model, space, key)
+                      : compileWhole(model, space, key);
+}
+
+Profile pp::extrapolate(const Profile &two, Profile three, int64_t depth) {
   if (!two.refused.empty())
     return two;
-  Profile three = compileProfile(*copies.three, space, key);
   if (!three.refused.empty())
     return three;
-  Extrapolation extrapolation(copies.depth);
-  three.depth = copies.depth;
+  Extrapolation extrapolation(depth);
+  three.depth = depth;
   extrapolation.apply(two.least, three.least);
   PlaceProfile &place = three.places.front();
   int64_t ofLayer = place.once - two.places.front().once;
-  place.inFlight = copies.depth * ofLayer;
+  place.inFlight = depth * ofLayer;
   place.once -= 3 * ofLayer;
   extrapolation.apply(two.places.front(), place);
   extrapolation.apply(two.graph.stages.front(), three.graph.stages.front());

@@ -85,9 +85,9 @@ struct Profile {
   /// it: what parts of the work take at least is their share of these. Only of
   /// a whole batch, or the row that stands for it.
   StepTimes least;
-  /// On that device, the longest time of an op with its gradient, which no cut
-  /// into stages divides.
-  double longestOp = 0;
+  /// On that device, the longest time of a matmul with its gradient, which no
+  /// cut into stages divides.
+  double longestMatmul = 0;
 
   /// Returns how many schedules have been simulated.
   size_t countSimulations() const { return simulated.size(); }
@@ -99,12 +99,18 @@ private:
       simulated;
 };
 
+/// How many layers a copy of the model has.
+enum class Layers { Two, Three, All };
+
 /// Compiles the model under the plan of the space with what the key says, for
-/// one microbatch on ranks that do not split the batch. For one place, a model
-/// of equal layers is compiled with two and three of them: each further one
-/// adds as much as the third. A sketch needs such a model.
-Profile makeProfile(ModelCopies &copies, const PlanSpace &space,
-                    const ProfileKey &key);
+/// one microbatch on ranks that do not split the batch, with so many layers. A
+/// sketch has three.
+Profile compileProfile(ModelCopies &copies, const PlanSpace &space,
+                       const ProfileKey &key, Layers layers);
+
+/// Returns the profile of a model of `depth` equal layers on one place, given
+/// those with two and with three: each further one adds as much as the third.
+Profile extrapolate(const Profile &two, Profile three, int64_t depth);
 
 } // namespace mlir::pp
 

@@ -7,6 +7,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/thread.h"
 
+#include <atomic>
+
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -49,13 +51,14 @@ Workers::Workers(Compilation &compilation) {
 Workers::~Workers() = default;
 
 void Workers::run(ArrayRef<Job> jobs) {
-  while (!jobs.empty()) {
-    std::vector<llvm::thread> threads;
-    for (auto [job, copy] : llvm::zip(jobs.take_front(kCount), copies))
-      threads.emplace_back(std::optional<unsigned>(kStackBytes),
-                           [&job = job, &copy = copy] { job(copy); });
-    for (llvm::thread &thread : threads)
-      thread.join();
-    jobs = jobs.drop_front(threads.size());
-  }
+  std::atomic<size_t> next = 0;
+  std::vector<llvm::thread> threads;
+  for (ModelCopies &copy :
+       llvm::MutableArrayRef(copies).take_front(std::min(jobs.size(), kCount)))
+    threads.emplace_back(std::optional<unsigned>(kStackBytes), [&] {
+      for (size_t job = next++; job < jobs.size(); job = next++)
+        jobs[job](copy);
+    });
+  for (llvm::thread &thread : threads)
+    thread.join();
 }

@@ -37,7 +37,11 @@ public:
   /// Returns whether there are copies with fewer layers.
   bool haveLayers() const { return copies.front().two != nullptr; }
 
-  /// Runs jobs, up to kCount at a time, each on copies of its own.
+  /// Returns how many layers there are then.
+  int64_t getDepth() const { return copies.front().depth; }
+
+  /// Runs jobs in their order, up to kCount at a time, each on copies that no
+  /// other has meanwhile.
   void run(llvm::ArrayRef<Job> jobs);
 
 private:

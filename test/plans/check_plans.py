@@ -35,7 +35,7 @@ ON_ITSELF = 1e-9
 OF_SHARDINGS = 0.01  # what tp cuts is chosen before plans are compared, by estimates
 SEEDS = (0, 2, 7, 8, 14, 16)  # of drawn spaces
 WIDE = ["--target", "cuda", "--gpu", "sm_90a", "--cluster", "hgx-h100-400g", "--precision", "bf16", "--recompute", "layer"]
-COUNTED = {"points": 1574, "profiles": 38, "sketches": 111, "simulations": 134}  # of check_cost
+COUNTED = {"points": 1574, "profiles": 36, "sketches": 80, "simulations": 97}  # of check_cost
 # What is left out of the space of a model that takes long to compile, if not --long. Models with ways of their own are under all of it, and other
 # cases of these models under what is left out here.
 NARROWED = {("gpt", 2): {"recomputes": ["layer"]}, ("llama", 2): {"recomputes": ["none"]}, ("gpt", 4): {"zeros": (2,)}, ("gpt", 8): {"zeros": (3,)}}
@@ -85,6 +85,29 @@ class Case:
         assert choice(text)[0] == chosen["flags"], text[:1000]
         for printed in (text, self.plan(*chosen["flags"], *CPU)):
             expect_close("the chosen plan as it is printed", predicted_step(printed), chosen["step"] / 1e9, ROUNDING - 1)
+
+    def check_verified(self, ranks, machine):
+        """Each plan of a space is the same with all verifiers, which refuse none that compiles without."""
+        listed, predictor = list(every_plan(ranks, self.batch, self.shard)), Predictor(self.build, self.path, machine)
+        for plan, tried, verified in zip(listed, predictor.predict(listed), predictor.predict(listed, "--verified")):
+            assert tried == verified, f"{' '.join(plan)}: {tried}, and with verifiers {verified}"
+
+    def check_interleaved(self):
+        """A limit on memory that a plan fits in does not change its cut into stages, however many of them a place has."""
+        plans = [["--mesh", f"pp={places}", "--schedule", "interleaved", "--chunks", chunks, "--microbatches", "16", "--recompute", recompute]
+                 for places in (2, 4) for chunks in ("2", "4") for recompute in ("none", "layer")]
+        predictor = Predictor(self.build, self.path, CPU)
+        free = predictor.predict(plans)
+        limited = predictor.predict([*plan, "--device-memory", str(int(1.15 * of["memory"]))] for plan, of in zip(plans, free))
+        for plan, alone, within in zip(plans, free, limited):
+            assert within == alone, f"{' '.join(plan)}: {alone}, and within 15 % more memory {within}"
+
+    def check_longest(self):
+        """No cut into stages divides a matmul: where one takes most of a step on four places, the bound of work is near to the step."""
+        [point] = Predictor(self.build, self.path, [*CPU, *spaces.flags_of(["cheap"], WAYS[:1], counts=[8], kept={"pp": 4})]).points(4)
+        share = point["bounds"]["work"]["step"] / point["step"]
+        print(f"  {share:.2f} of the step")
+        assert 0.7 < share <= 1 + ON_ITSELF, point
 
     def check_planted_bound(self, bug, flags):
         """A bug in a bound is seen, and nothing without it."""
@@ -256,6 +279,9 @@ def main():
             flags = [*CPU, *spaces.flags_of(["cheap"], WAYS[:1], kept=kept), *links]
             harness.case(f"planted: {bug}", lambda bug=bug, flags=flags: case("gpt", 4).check_planted_bound(bug, flags))
         harness.case("planted: reshard-left-out", lambda: case("gpt", 4).check_planted_cost("reshard-left-out"))
+        harness.case("interleaved", lambda: case("gpt", 16, layers=16, heads=2, seq=256).check_interleaved())
+        harness.case("longest", lambda: case("towers", 1024, wide=(512, 1)).check_longest())
+        harness.case("verified", lambda: case("thin", 4).check_verified(2, CPU))
         harness.case("what is printed", lambda: case("skips", 4).check_printed())
         harness.case("what is given", lambda: case("skips", 4).check_given())
         harness.case("memory", lambda: case("skips", 4).check_memory())
