@@ -464,6 +464,8 @@ private:
                     int64_t groupNumber, int64_t item, int member) const {
     auto [batch, row, rows] = rowsOf(block, item);
     Share group = stripsOf(block, groupNumber);
+    if (size(group) == 0) // the last block may have fewer strips than groups
+      return;
     Element *copy = operands.workspace + elementsOfB() + member * elementsOfA();
     int64_t firstColumn = (block.strips.begin + group.begin) * kernel.columns;
     int64_t rowOfSums =

@@ -160,6 +160,7 @@ TEST(Matmuls, SeveralBlocks) {
                          {70, 65, 4510},   // deep: parts are summed apart
                          {40, 1600, 1100}, // several blocks of B
                          {33, 3000, 520},
+                         {64, 1584, 512}, // a last block of few strips
                          {32, 32, 16}})
     for (bool transposeA : {false, true})
       for (bool transposeB : {false, true}) {
