@@ -39,13 +39,15 @@ constexpr int64_t mostDepth = 512, deepMatmul = 2 * mostDepth,
                   deepAddition = 128;
 /// With fewer rows, packing B costs more than it saves.
 constexpr int64_t fewestRows = 32;
-/// Of a packed block of B.
-constexpr int64_t mostBlockBytes = 3 << 20;
+/// Of a packed block of B; of one of many. Two of those, and what else a matmul
+/// reads again, are to fit a core's share of the last cache. Where A is copied,
+/// once for each group of strips, blocks are large all the same.
+constexpr int64_t mostBlockBytes = 3 << 20, manyBlocksBytes = 3 << 19;
 /// Of an item: with the depth of a part, rows of f32 are 128 KiB, which leaves
 /// most of a second-level cache to strips. Packing a row of A is made up for by
 /// the fewest columns.
 constexpr int64_t mostItemRows = 64, fewestItemColumns = 192;
-constexpr int64_t itemsOfThread = 8;
+constexpr int64_t itemsOfThread = 8, fewestItemsOfThread = 4;
 /// Of the columns that a thread packs at a time.
 constexpr int64_t packedColumns = 256;
 /// Rows of A that are a multiple of this apart compete for few lines of the
@@ -337,8 +339,10 @@ private:
   /// As much of B as fits: all of several batches; else all columns of a part
   /// of the depth, so that a row of A is read once; else some columns.
   void chooseBlocks() {
-    constexpr int64_t most = mostBlockBytes / sizeof(Element);
     int64_t ofPart = depth * paddedColumns(matmul.n);
+    int64_t most = mostBlockBytes / int64_t(sizeof(Element));
+    if (!isCopied() && ofPart * parts() * batches() > most)
+      most = manyBlocksBytes / int64_t(sizeof(Element));
     blockParts = isRounded && parts() * depth * fewestItemColumns <= most
                      ? parts()
                      : std::clamp<int64_t>(most / ofPart, 1, parts());
@@ -418,11 +422,15 @@ private:
   // Items.
 
   /// Enough for every thread to have several, unless they would be too narrow.
+  /// Columns of A are packed for each group of strips: then with one group per
+  /// thread they may be fewer.
   void chooseItems() {
     rowGroups = ceilDiv(tileRows(), mostItemRows / kernel.rows);
-    int64_t wanted = threads == 1 ? 1
-                                  : ceilDiv(threads * itemsOfThread,
-                                            rowGroups * blockBatches);
+    int64_t ofGroup = rowGroups * blockBatches;
+    int64_t wanted =
+        threads == 1 ? 1 : ceilDiv(threads * itemsOfThread, ofGroup);
+    if (isTransposed() && ofGroup >= fewestItemsOfThread)
+      wanted = std::min<int64_t>(wanted, threads);
     int64_t most =
         std::max<int64_t>(1, blockStrips * kernel.columns / fewestItemColumns);
     if (wanted > 1)

@@ -310,18 +310,23 @@ TEST(Matmuls, PanelsDoNotDependOnThreads) {
 }
 
 /// Blocks of B of which each is a part of the depth, some columns, or some
-/// batches. With several threads A is copied with each of them.
+/// batches. With several threads A is copied with each of them, unless its rows
+/// are read as they lie.
 TEST(Matmuls, PanelsOfSeveralBlocks) {
+  enum class A { Columns, Copied, Rows };
   for (auto [m, n, k, batches] : {std::array<int64_t, 4>{250, 100, 5900, 1},
                                   {33, 1700, 530, 1},
                                   {33, 140, 530, 12}})
-    for (bool transposeA : {false, true}) {
+    for (A kind : {A::Columns, A::Copied, A::Rows}) {
+      bool transposeA = kind == A::Columns;
       SCOPED_TRACE(testing::Message()
-                   << m << "x" << n << "x" << k << " " << transposeA);
+                   << m << "x" << n << "x" << k << " " << int(kind));
       MatmulDescriptor p = dense(m, n, k, transposeA);
       p.batch = {1, batches};
       // Rows that are copied: 4 KiB apart.
-      int64_t pitch = transposeA ? m : (k + 1023) / 1024 * 1024;
+      int64_t pitch = transposeA          ? m
+                      : kind == A::Copied ? (k + 1023) / 1024 * 1024
+                                          : k;
       p.a = {0, transposeA ? m * k : m * pitch, pitch, 1};
       if (transposeA)
         std::swap(p.a[2], p.a[3]);
@@ -335,6 +340,20 @@ TEST(Matmuls, PanelsOfSeveralBlocks) {
         expectRight(p, {3});
       }
     }
+}
+
+/// Two blocks of B of a wide matmul fit a thread's share of a cache, unless
+/// each would cost a copy of A. The others have one block.
+TEST(Matmuls, BlocksOfWideMatmuls) {
+  auto bytesOf = [](int64_t n, int64_t k, bool transposeA) {
+    MatmulDescriptor p = dense(256, n, k, transposeA);
+    p.type = p.cType = MatmulType::f32;
+    return int64_t(matmulWorkspaceBytes(p, 1));
+  };
+  constexpr int64_t mebibyte = 1 << 20;
+  EXPECT_LE(bytesOf(50257, 768, false), 3 * mebibyte);
+  EXPECT_GT(bytesOf(50257, 768, true), 5 * mebibyte);
+  EXPECT_EQ(bytesOf(1536, 384, false), 1536 * 384 * 4);
 }
 
 TEST(Matmuls, WhoComputesWhat) {
