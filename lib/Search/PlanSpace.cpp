@@ -2,6 +2,8 @@
 
 #include "ppopt/Search/PlanSpace.h"
 
+#include "ppopt/shell_word.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -15,38 +17,36 @@ geometry::Mesh PlanPoint::getMesh() const {
       {"dp", dp}, {"fsdp", fsdp}, {"tp", tp}};
   axes.insert(axes.begin() + batchAxesOutside, {"pp", pp});
   geometry::Mesh mesh;
+  if (dp == 1) // as where --mesh leaves it out
+    mesh.add({std::string(geometry::batchAxis), 1});
   for (const auto &[name, size] : axes)
-    if (size > 1 || name == geometry::batchAxis)
+    if (size > 1)
       mesh.add({name, size});
   return mesh;
 }
 
-std::vector<std::pair<std::string, std::string>> PlanPoint::getFlags() const {
+std::string PlanPoint::spell(StringRef separator) const {
+  std::string text;
+  auto add = [&](StringRef flag, std::string_view value) {
+    text += (text.empty() ? "" : separator).str() + flag.str() + " " +
+            ::ppopt::shellWord(value);
+  };
   std::string sizes;
   for (const geometry::Axis &axis : getMesh())
     if (axis.size > 1)
       sizes += (sizes.empty() ? "" : ",") + axis.name + "=" +
                std::to_string(axis.size);
-  std::vector<std::pair<std::string, std::string>> flags = {
-      {"--mesh", sizes.empty() ? "dp=1" : sizes},
-      {"--microbatches", std::to_string(microbatches)}};
+  add("--mesh", sizes.empty() ? "dp=1" : sizes);
+  add("--microbatches", std::to_string(microbatches));
   if (!shard.empty())
-    flags.emplace_back("--shard", shard);
+    add("--shard", shard);
   if (zero > 0)
-    flags.emplace_back("--zero", std::to_string(zero));
+    add("--zero", std::to_string(zero));
   if (pp > 1)
-    flags.emplace_back("--schedule", schedule);
+    add("--schedule", schedule);
   if (schedule == "interleaved")
-    flags.emplace_back("--chunks", std::to_string(chunks));
-  flags.emplace_back("--recompute", schema::spell(recompute));
-  return flags;
-}
-
-std::string PlanPoint::spell() const {
-  std::string text;
-  for (const auto &[flag, value] : getFlags())
-    text += (text.empty() ? "" : " ") + flag + " " +
-            (StringRef(value).contains(' ') ? "'" + value + "'" : value);
+    add("--chunks", std::to_string(chunks));
+  add("--recompute", schema::spell(recompute));
   return text;
 }
 

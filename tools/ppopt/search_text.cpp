@@ -6,6 +6,7 @@
 
 #include "ppopt/Search/ChooseShardings.h"
 #include "ppopt/byte_amount.h"
+#include "ppopt/shell_word.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -98,12 +99,9 @@ std::string ppopt::describeChoice(const PlanSpace &space,
 std::string ppopt::writePlan(const PlanSpace &space,
                              const PlanSearchResult &found) {
   const FoundPlan &best = found.best.front();
-  std::string text = "# " + space.base.command +
-                     "\n# predicted: " + spellTime(best.bound) + " a step, " +
-                     spellByteAmount(best.figures->memory) + " a rank\n";
-  for (const auto &[flag, value] : best.point.getFlags())
-    text += flag + " " + value + "\n";
-  return text;
+  return "# " + space.base.command + "\n# predicted: " + spellTime(best.bound) +
+         " a step, " + spellByteAmount(best.figures->memory) + " a rank\n" +
+         best.point.spell("\n") + "\n";
 }
 
 /// Says why no plan can be taken.
@@ -157,7 +155,7 @@ LogicalResult ppopt::chooseShard(mlir::pp::Compilation &compilation) {
   plan.shard = *found;
   errs() << plan.source << ": note: --shard auto "
          << (found->empty() ? "leaves the model as it is"
-                            : "is --shard '" + *found + "'")
+                            : "is --shard " + shellWord(*found))
          << "\n";
   compilation.setPlan(plan);
   return success();

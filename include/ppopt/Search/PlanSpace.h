@@ -38,11 +38,9 @@ struct PlanPoint {
   /// Returns the mesh, major to minor. Ranks of a place that exchange most,
   /// over `tp`, are neighbours.
   ::ppopt::geometry::Mesh getMesh() const;
-  /// Returns the flags of `ppopt compile` with their values: "--mesh" and
-  /// "fsdp=2,tp=4", …
-  std::vector<std::pair<std::string, std::string>> getFlags() const;
-  /// "--mesh fsdp=2,tp=4 --zero 3 …", for a shell
-  std::string spell() const;
+  /// Returns the flags of `ppopt compile`, "--mesh fsdp=2,tp=4 --zero 3 …", with
+  /// values quoted for a shell, and for the file that --plan takes.
+  std::string spell(StringRef separator = " ") const;
 };
 
 /// The plans of so many ranks for a model.
