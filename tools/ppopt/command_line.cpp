@@ -2,6 +2,8 @@
 
 #include "command_line.h"
 
+#include "flags_file.h"
+
 #include "files/output_target.h"
 #include "files/path_uses.h"
 #include "ppopt/Config.h"
@@ -13,10 +15,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/StringSaver.h"
 
 using namespace llvm;
 using namespace ppopt;
@@ -271,28 +271,65 @@ std::string CommandLine::expandFlags() {
     if (!file)
       return ofFlags + ": cannot read '" + path.str() +
              "': " + toString(file.takeError());
-    BumpPtrAllocator allocator;
-    StringSaver saver(allocator);
-    SmallVector<const char *> inFile;
-    for (StringRef line : split((*file)->getBuffer(), '\n'))
-      if (!line.ltrim().starts_with("#"))
-        cl::TokenizeGNUCommandLine(line, saver, inFile);
-    for (StringRef word : inFile) {
-      StringRef name = word.split('=').first;
-      bool isTwice =
-          name.starts_with("--") && any_of(words, [&](StringRef own) {
-            return own.split('=').first == name;
-          });
-      if (isTwice)
-        return (name + " is given, and is in '" + path +
-                "' too; leave it out of one of them")
-            .str();
-      expanded.push_back(word.str());
-    }
+    std::vector<FileWord> inFile;
+    if (std::string wrong = splitWords((*file)->getBuffer(), inFile);
+        !wrong.empty())
+      return (path + ":" + wrong).str();
+    if (inFile.empty())
+      return ofFlags + ": '" + path.str() + "' has no flags";
+    if (std::string wrong = addFlags(path, inFile, expanded); !wrong.empty())
+      return wrong;
     i += hasOwnWord;
   }
   words = std::move(expanded);
   return "";
+}
+
+/// Adds the flags of a file to the words. Returns an error.
+std::string CommandLine::addFlags(StringRef path, ArrayRef<FileWord> inFile,
+                                  std::vector<std::string> &expanded) {
+  StringMap<Flags::Text> texts;
+  std::vector<std::string> known;
+  for (Flags::Text &text : flags.texts()) {
+    known.push_back(text.flag);
+    texts[text.flag] = std::move(text);
+  }
+  StringMap<unsigned> lines;
+  for (; !inFile.empty(); inFile = inFile.drop_front()) {
+    const auto &[word, line] = inFile.front();
+    std::string where = (path + ":" + Twine(line) + ": ").str();
+    StringRef name = StringRef(word).split('=').first;
+    if (!name.starts_with("-"))
+      return where + "'" + word + "' is no flag: flags begin with '--'";
+    auto text = texts.find(name);
+    if (text == texts.end())
+      return where + "unknown flag '" + name.str() + "'" +
+             hint(command, name, known);
+    if (text->second.group != texts[ofFlags].group || name == ofFlags)
+      return where + name.str() +
+             " is no flag of a plan; give it on the command line";
+    if (any_of(words,
+               [&](StringRef own) { return own.split('=').first == name; }))
+      return (name + " is given, and is in '" + path +
+              "' too; leave it out of one of them")
+          .str();
+    if (auto [before, isFirst] = lines.try_emplace(name, line); !isFirst)
+      return where + name.str() + " is in line " +
+             std::to_string(before->second) + ", too; leave one of them out";
+    places[name] = where;
+    expanded.push_back(word);
+    if (text->second.kind.empty() || name != word)
+      continue;
+    inFile = inFile.drop_front();
+    if (inFile.empty() || inFile.front().line != line)
+      return where + name.str() + " needs a value, in the same line";
+    expanded.push_back(inFile.front().text);
+  }
+  return "";
+}
+
+std::string CommandLine::locate(const std::string &wrong) const {
+  return places.lookup(StringRef(wrong).split(':').first) + wrong;
 }
 
 std::string CommandLine::findPathConflict() const {
@@ -333,7 +370,7 @@ std::optional<int> CommandLine::parse() {
   if (wrong.empty())
     wrong = findPathConflict();
   if (!wrong.empty())
-    return failUsage(command, wrong);
+    return failUsage(command, locate(wrong));
   for (const auto &[flag, path] : outputs)
     if (!path->empty() && *path != "-")
       if (std::string why = whyNotWritable(*path, Writing::Whole); !why.empty())

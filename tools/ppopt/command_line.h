@@ -14,6 +14,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 #include <functional>
@@ -28,6 +29,7 @@ struct CompilationSetup;
 namespace ppopt {
 
 class CommandLine;
+struct FileWord;
 
 struct Command {
   llvm::StringRef name; ///< "compile", "model gpt"
@@ -79,7 +81,7 @@ public:
   void nameOrFile(llvm::StringRef name, llvm::StringRef kind, std::string &into,
                   llvm::StringRef help);
   /// A name, or the path of a file with flags, which stand in the place of
-  /// this one. Lines that begin with '#' are comments.
+  /// this one (flags_file.h). They are of the same group as it.
   void nameOrFlags(llvm::StringRef name, llvm::StringRef kind,
                    llvm::StringRef help, Read read);
   /// A file that is written; "-" is standard output.
@@ -110,6 +112,9 @@ public:
   std::optional<int> parse();
 
   bool has(llvm::StringRef name) const;
+  /// Returns an error, as "--mesh: …", after the line of the file with flags in
+  /// which the flag is, if it is in one.
+  std::string locate(const std::string &wrong) const;
   /// The command line as typed, with the flags of files in their place, to be
   /// recorded in outputs.
   std::string getLine() const;
@@ -122,6 +127,8 @@ private:
   void printHelp(llvm::raw_ostream &out) const;
   std::string checkPositionals();
   std::string expandFlags();
+  std::string addFlags(llvm::StringRef path, llvm::ArrayRef<FileWord> inFile,
+                       std::vector<std::string> &expanded);
   std::string findPathConflict() const;
 
   Flags flags;
@@ -129,6 +136,7 @@ private:
   /// The flags of output files, with their values.
   std::vector<std::pair<std::string, std::string *>> outputs;
   std::string ofFlags; ///< the flag that takes a file with flags, or empty
+  llvm::StringMap<std::string> places; ///< "FILE:LINE: " of flags of files
   int groups = 0;
 };
 

@@ -366,7 +366,7 @@ std::optional<int> PlanFlags::complete() {
     plan.device =
         chooseDevice(device, plan.cluster, plan.target, isNative, wrong);
   if (!wrong.empty())
-    return failUsage(line.command, wrong);
+    return failUsage(line.command, line.locate(wrong));
   warnOfBF16(isNative);
   if (space) {
     limitMemory();
