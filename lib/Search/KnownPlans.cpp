@@ -131,10 +131,12 @@ const Profile &KnownPlans::getProfile(const PlanPoint &point, Known known) {
 
 std::vector<std::optional<ShardingTree>>
 KnownPlans::findShardings(ArrayRef<PlanPoint> points) {
-  std::vector<std::string> names;
+  std::vector<NamedShape> params;
   if (auto model = compilation.tryPlan(space.base, Phase::Model))
-    model->walk(
-        [&](ParamOp param) { names.push_back(param.getParamName().str()); });
+    model->walk([&](ParamOp param) {
+      params.push_back(
+          {param.getParamName().str(), llvm::to_vector(pp::getShape(param))});
+    });
   std::vector<std::optional<ShardingTree>> trees(points.size());
   std::vector<Workers::Job> jobs;
   for (auto [point, tree] : llvm::zip(points, trees))
@@ -143,7 +145,7 @@ KnownPlans::findShardings(ArrayRef<PlanPoint> points) {
       plan.batch = getRows(point);
       Compilation &model = copies.two ? *copies.two : *copies.whole;
       if (auto trained = model.tryPlan(plan, Phase::Train))
-        tree = pp::findShardings(*trained, point.tp, names);
+        tree = pp::findShardings(*trained, point.tp, params);
     });
   workers.run(jobs);
   return trees;

@@ -1,8 +1,8 @@
 //===- ShardingTree.cpp - The ways to cut a model over tp -----------------===//
 //
-// A choice cuts one class of parameters, those whose names differ in numbers
-// alone. What is cut then, too, and what ranks exchange, is asked of the
-// propagation. Classes between whose choices no op is changed by both are
+// A choice cuts one class of parameters, those of a shape whose names differ in
+// numbers alone. What is cut then, too, and what ranks exchange, is asked of
+// the propagation. Classes between whose choices no op is changed by both are
 // independent. Where all depend on each other, one class is decided, and what
 // is left is looked at again.
 //
@@ -35,29 +35,87 @@ static constexpr int64_t kMostParts = 4;
 /// The most ways of a group that are priced.
 static constexpr size_t kMostWays = 12;
 
-/// Returns a glob for parameters whose names differ in numbers alone.
-static std::string makeGlob(StringRef name) {
+/// How many of the classes whose names are like those of another class may be
+/// chosen.
+static constexpr size_t kMostAlike = 8;
+
+/// Returns the numbers in a name.
+static SmallVector<StringRef> findNumbers(StringRef name) {
+  SmallVector<StringRef> numbers;
+  for (name = name.drop_until(llvm::isDigit); !name.empty();
+       name = name.drop_until(llvm::isDigit)) {
+    numbers.push_back(name.take_while(llvm::isDigit));
+    name = name.drop_front(numbers.back().size());
+  }
+  return numbers;
+}
+
+/// Returns a glob for names that differ from this one in numbers alone, but not
+/// in those that are given.
+static std::string makeGlob(StringRef name, const llvm::BitVector &given = {}) {
   std::string glob;
-  for (char c : name)
-    if (!llvm::isDigit(c))
-      glob += c;
-    else if (!StringRef(glob).ends_with("*"))
-      glob += '*';
+  for (unsigned number = 0; !name.empty(); ++number) {
+    for (char c : name.take_until(llvm::isDigit))
+      glob += StringRef("*?[\\").contains(c) ? std::string("\\") + c
+                                             : std::string(1, c);
+    name = name.drop_until(llvm::isDigit);
+    StringRef digits = name.take_while(llvm::isDigit);
+    bool isGiven = number < given.size() && given[number];
+    glob += isGiven || digits.empty() ? digits.str() : "*";
+    name = name.drop_front(digits.size());
+  }
   return glob;
 }
 
-/// Returns the glob of a class, or its names if it matches others too.
-static SmallVector<std::string> spellClass(const std::string &glob,
-                                           ArrayRef<std::string> names) {
+/// Adds few globs that match the names of a class, which differ in numbers
+/// alone, and none of the others. The class has one value of each number that
+/// is given.
+static void addGlobs(ArrayRef<StringRef> ofClass, ArrayRef<StringRef> others,
+                     llvm::BitVector given,
+                     SmallVectorImpl<std::string> &globs) {
+  std::string glob = makeGlob(ofClass.front(), given);
   auto pattern = llvm::cantFail(llvm::GlobPattern::create(glob));
-  SmallVector<std::string> ofClass;
-  bool isUnique = true;
-  for (const std::string &name : names)
-    if (makeGlob(name) == glob)
-      ofClass.push_back(name);
-    else
-      isUnique &= !pattern.match(name);
-  return isUnique ? SmallVector<std::string>{glob} : ofClass;
+  if (given.all() || llvm::none_of(others, [&](StringRef name) {
+        return pattern.match(name);
+      })) {
+    globs.push_back(glob);
+    return;
+  }
+  using ByNumber = llvm::MapVector<StringRef, SmallVector<StringRef>>;
+  std::optional<ByNumber> fewest;
+  unsigned fixed = 0;
+  for (unsigned i = 0; i < given.size(); ++i) {
+    if (given[i])
+      continue;
+    ByNumber parts;
+    for (StringRef name : ofClass)
+      parts[findNumbers(name)[i]].push_back(name);
+    if (!fewest || parts.size() < fewest->size()) {
+      fewest = std::move(parts);
+      fixed = i;
+    }
+  }
+  given.set(fixed);
+  for (auto &[number, part] : *fewest)
+    addGlobs(part, others, given, globs);
+}
+
+/// Returns globs for the parameters of a name and a shape.
+static SmallVector<std::string> spellClass(StringRef name,
+                                           ArrayRef<int64_t> shape,
+                                           ArrayRef<NamedShape> params) {
+  std::string glob = makeGlob(name);
+  SmallVector<StringRef> ofClass, others;
+  for (const NamedShape &param : params)
+    (makeGlob(param.name) == glob && param.shape == shape ? ofClass : others)
+        .push_back(param.name);
+  if (ofClass.empty()) // the model can't be compiled
+    return {glob};
+  if (ofClass.empty()) // the model can't be compiled
+    return {glob};
+  SmallVector<std::string> globs;
+  addGlobs(ofClass, others, llvm::BitVector(findNumbers(name).size()), globs);
+  return globs;
 }
 
 static llvm::hash_code hashOf(const Sharding &sharding) {
@@ -86,7 +144,7 @@ using TrialPtr = std::shared_ptr<const Trial>;
 
 /// A class of parameters that the model does not annotate.
 struct ParamClass {
-  std::string glob;
+  SmallVector<std::string> globs;
   SmallVector<ParamOp> params;
   SmallVector<DimCut> choices;
 };
@@ -94,7 +152,7 @@ struct ParamClass {
 class Explorer {
 public:
   Explorer(func::FuncOp entry, const ShardingAxis &axis,
-           ArrayRef<std::string> names);
+           ArrayRef<NamedShape> params);
 
   std::optional<ShardingTree> run();
 
@@ -103,6 +161,7 @@ private:
   /// By class that is open, what follows from its choices.
   using Options = llvm::MapVector<unsigned, SmallVector<TrialPtr>>;
 
+  std::vector<SmallVector<ParamOp>> findClasses();
   bool mayChoose(ArrayRef<ParamOp> params) const;
   TrialPtr propagate(const ClassShardings &chosen);
   std::optional<Trial> propagateAnnotated();
@@ -120,7 +179,6 @@ private:
 
   func::FuncOp entry;
   ShardingAxes axes;
-  ArrayRef<std::string> names;
   SmallVector<ParamClass> classes;
   SmallVector<Operation *> ops;
   SmallVector<double> times;                           ///< of the ops, whole
@@ -131,15 +189,15 @@ private:
 } // namespace
 
 Explorer::Explorer(func::FuncOp entry, const ShardingAxis &axis,
-                   ArrayRef<std::string> names)
-    : entry(entry), axes(axis), names(names) {
-  llvm::MapVector<StringAttr, SmallVector<ParamOp>> found;
-  for (auto param : entry.getOps<ParamOp>())
-    found[StringAttr::get(entry.getContext(), makeGlob(param.getParamName()))]
-        .push_back(param);
-  for (auto &[glob, params] : found)
-    if (mayChoose(params))
-      classes.push_back({glob.str(), params, {}});
+                   ArrayRef<NamedShape> params)
+    : entry(entry), axes(axis) {
+  for (SmallVector<ParamOp> &found : findClasses()) {
+    ParamOp first = found.front();
+    classes.push_back(
+        {spellClass(first.getParamName(), getShape(first), params),
+         std::move(found),
+         {}});
+  }
   OpTimes ofOps(getDevice(entry->getParentOfType<ModuleOp>()));
   entry.walk([&](IterationSpaceOpInterface op) {
     ops.push_back(op);
@@ -147,17 +205,47 @@ Explorer::Explorer(func::FuncOp entry, const ShardingAxis &axis,
   });
 }
 
-/// Returns whether the parameters of a class are equally large matrices that
-/// the model does not cut.
+/// Returns the classes that may be chosen, in the order of the model. Of those
+/// with names like another's, they are the largest ones.
+std::vector<SmallVector<ParamOp>> Explorer::findClasses() {
+  using ByShape = llvm::MapVector<Type, SmallVector<ParamOp>>;
+  llvm::MapVector<StringAttr, ByShape> found;
+  Type element = IntegerType::get(entry.getContext(), 1);
+  for (auto param : entry.getOps<ParamOp>())
+    found[StringAttr::get(entry.getContext(), makeGlob(param.getParamName()))]
+         [RankedTensorType::get(getShape(param), element)]
+             .push_back(param);
+  std::vector<SmallVector<ParamOp>> chosen;
+  SmallVector<std::pair<int64_t, size_t>> alike; // by their bytes
+  for (auto &[glob, byShape] : found)
+    for (auto &[shape, params] : byShape) {
+      if (!mayChoose(params))
+        continue;
+      if (byShape.size() > 1)
+        alike.emplace_back(-getBytes(params.front()) *
+                               static_cast<int64_t>(params.size()),
+                           chosen.size());
+      chosen.push_back(std::move(params));
+    }
+  llvm::sort(alike);
+  for (auto [bytes, number] :
+       ArrayRef(alike).drop_front(std::min(alike.size(), kMostAlike)))
+    chosen[number].clear();
+  llvm::erase_if(chosen, [](ArrayRef<ParamOp> each) { return each.empty(); });
+  return chosen;
+}
+
+/// Returns whether the parameters of a class are matrices that the model does
+/// not cut.
 bool Explorer::mayChoose(ArrayRef<ParamOp> params) const {
   ParamOp first = params.front();
-  return getShape(first).size() >= 2 && llvm::all_of(params, [&](ParamOp each) {
+  return getShape(first).size() >= 2 &&
+         llvm::none_of(params, [&](ParamOp each) {
            ShardingAttr given = each.getShardAttr();
-           return each.getType() == first.getType() &&
-                  (!given ||
-                   llvm::none_of(given.getCuts(), [&](const DimCut &cut) {
-                     return cut.axis == axes[0].name;
-                   }));
+           return given &&
+                  llvm::any_of(given.getCuts(), [&](const DimCut &cut) {
+                    return cut.axis == axes[0].name;
+                  });
          });
 }
 
@@ -328,8 +416,8 @@ ShardingTree Explorer::makeNode(const Trial &trial) const {
   for (auto [number, cut] : llvm::enumerate(trial.cuts)) {
     if (cut == root->cuts[number] || cut.isWhole())
       continue;
-    for (const std::string &name : spellClass(classes[number].glob, names))
-      node.shard[name] = spellSharding(cut);
+    for (const std::string &glob : classes[number].globs)
+      node.shard[glob] = spellSharding(cut);
   }
   return node;
 }
@@ -469,11 +557,11 @@ std::optional<ShardingTree> Explorer::run() {
 }
 
 std::optional<ShardingTree> pp::findShardings(ModuleOp module, int64_t parts,
-                                              ArrayRef<std::string> names) {
+                                              ArrayRef<NamedShape> params) {
   FailureOr<func::FuncOp> entry = findEntry(module);
   if (failed(entry))
     return std::nullopt;
   ShardingAxis axis{StringAttr::get(module.getContext(), "tp"), parts,
                     /*splitsBatch=*/false, /*at=*/0};
-  return Explorer(*entry, axis, names).run();
+  return Explorer(*entry, axis, params).run();
 }

@@ -15,6 +15,12 @@ namespace mlir::pp {
 /// What --shard says: shardings, "[{}, {tp}]", by glob.
 using ShardFlag = std::map<std::string, std::string>;
 
+/// A parameter of a model.
+struct NamedShape {
+  std::string name;
+  SmallVector<int64_t> shape;
+};
+
 /// What the propagation does with some cuts.
 struct CutEffect {
   double work = 0;      ///< nanoseconds of ops, if a part takes its share
@@ -34,11 +40,11 @@ struct ShardingTree {
 /// Finds the ways to cut the parameters of a module in phase train, whose mesh
 /// has no tp, over a tp of so many parts, beside what the model annotates with
 /// it. Left out are ways that another one exceeds: it sends no more, by no more
-/// reshards, and computes and keeps no more on a rank. `names` are those of all
-/// parameters, of which the module may have some. Returns nothing if what the
+/// reshards, and computes and keeps no more on a rank. `params` are all of the
+/// model, of which the module may have some. Returns nothing if what the
 /// model annotates can't be cut.
 std::optional<ShardingTree> findShardings(ModuleOp module, int64_t parts,
-                                          ArrayRef<std::string> names);
+                                          ArrayRef<NamedShape> params);
 
 } // namespace mlir::pp
 

@@ -100,6 +100,9 @@ def main():
                 cuts = {glob: [WHOLE, COLUMNS, ROWS] for glob in classes}
                 harness.case(f"{name}, tp=2, {machine}", lambda name=name, cuts=cuts, machine=machine, flags=[*mesh, *flags]: case(
                     f"{name}_{machine}", MODELS[name](harness.ppopt, BATCH)).check_best(cuts, flags))
+        widths = checked([harness.ppopt, "model", "mlp", "--widths", "256,512,256,512,256", "--batch", str(BATCH)]).stdout
+        shapes = {"layers.[02].weight": [WHOLE, COLUMNS, ROWS], "layers.[13].weight": [WHOLE, COLUMNS, ROWS]}
+        harness.case("mlp, shapes", lambda: case("shapes", widths).check_best(shapes, ["--mesh", "dp=2,tp=2", *CPU]))
         tables = {"wte": [WHOLE, COLUMNS, ROWS], "wpe": [WHOLE, COLUMNS, ROWS], "lm_head.weight": [WHOLE, COLUMNS, ROWS]}
         harness.case("gpt, tables", lambda: case("tables", gpt(harness.ppopt, 4, "--untied")).check_best(tables, ["--mesh", "tp=4", *GPUS]))
         blocks = {"*.qkv.weight": [WHOLE, COLUMNS, ROWS, HEADS], "*.attn.proj.weight": [WHOLE, COLUMNS, ROWS], "*.fc.weight": [WHOLE, COLUMNS, ROWS],
