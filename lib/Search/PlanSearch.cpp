@@ -52,6 +52,7 @@ struct Found {
 struct Smallest {
   std::optional<FoundPlan> plan;
   bool compiles = false;
+  std::string refused; ///< why the first that does not compile does not
 };
 
 /// How many ops a search may compile, and of how large a model it compiles as
@@ -261,10 +262,16 @@ Smallest Search::findSmallest(const PlanSpace &of,
                               std::optional<int64_t> enough) {
   PlanSpace unlimited = of;
   unlimited.base.deviceMemory.reset();
+  Smallest smallest;
+  auto isRefused = [&](const std::string &why) {
+    if (smallest.refused.empty())
+      smallest.refused = why;
+    return !why.empty();
+  };
   std::vector<std::tuple<int64_t, size_t, PlanPoint>> points;
   unlimited.forEach(plans.getRows(), [&](const PlanPoint &point) {
     const Profile &profile = plans.getProfile(point, Known::Cut);
-    if (profile.refused.empty())
+    if (!isRefused(profile.refused))
       points.emplace_back(plans.bound(point, Known::Cut, profile).memory,
                           points.size(), point);
   });
@@ -272,7 +279,6 @@ Smallest Search::findSmallest(const PlanSpace &of,
     return std::pair(std::get<0>(a), std::get<1>(a)) <
            std::pair(std::get<0>(b), std::get<1>(b));
   });
-  Smallest smallest;
   constexpr int most = 100; // are compiled
   int tried = 0;
   int64_t below = enough ? *enough + 1 : std::numeric_limits<int64_t>::max();
@@ -281,15 +287,15 @@ Smallest Search::findSmallest(const PlanSpace &of,
     if (bound >= below || tried == most || (enough && smallest.plan))
       break;
     const Profile &profile = plans.getProfile(point, Known::Stages);
-    if (!profile.refused.empty())
+    if (isRefused(profile.refused))
       continue;
     smallest.compiles = true;
     if (plans.bound(point, Known::Stages, profile).memoryAsCut >= below)
       continue;
-    std::optional<PlanFigures> figures =
-        plans.tryPlans(unlimited.getPlan(point)).front().figures;
+    TriedPlan made = plans.tryPlans(unlimited.getPlan(point)).front();
+    std::optional<PlanFigures> &figures = made.figures;
     ++tried;
-    if (!figures || figures->memory >= below)
+    if (isRefused(made.refused) || !figures || figures->memory >= below)
       continue;
     smallest.plan = {point, figures->step, figures, ""};
     below = figures->memory;
@@ -301,7 +307,10 @@ Smallest Search::findSmallest(const PlanSpace &of,
 void Search::sayWhatFits() {
   if (!space.base.deviceMemory)
     return;
-  result.smallest = findSmallest(space).plan;
+  Smallest smallest = findSmallest(space);
+  result.smallest = smallest.plan;
+  if (!smallest.plan && !smallest.refused.empty())
+    result.why = smallest.refused; // whatever the limit is
   int64_t most = space.base.cluster ? space.base.cluster->getDevices() / 2
                                     : int64_t(1) << 16;
   PlanSpace wider = space;

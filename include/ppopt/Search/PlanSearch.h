@@ -69,7 +69,9 @@ struct PlanSearchResult {
   /// If none fits: the one that needs least, and the least number of ranks at
   /// which one fits, or 0.
   std::optional<FoundPlan> smallest;
-  std::string why; ///< the first plan is refused, if all are
+  /// Why the first plan is refused, if all are, without the limit on memory if
+  /// none compiles with more, either.
+  std::string why;
   int64_t ranksNeeded = 0;
 };
 
