@@ -104,15 +104,51 @@ std::string ppopt::writePlan(const PlanSpace &space,
          best.point.spell("\n") + "\n";
 }
 
+/// Says which of the given flags no plan can have with so many rows.
+static std::string describeGiven(const PlanSpace &space, int64_t rows) {
+  auto hasPlans = [&](const PlanSpace &of) {
+    bool has = false;
+    of.forEach(rows, [&](const mlir::pp::PlanPoint &) { has = true; });
+    return has;
+  };
+  std::string sizes;
+  for (const geometry::Axis &axis : space.kept)
+    sizes += (sizes.empty() ? "" : ",") + axis.name + "=" +
+             std::to_string(axis.size);
+  SmallVector<std::string> given, atFault;
+  auto add = [&](const Twine &flag, function_ref<void(PlanSpace &)> leaveOut) {
+    given.push_back(flag.str());
+    PlanSpace without = space;
+    leaveOut(without);
+    if (hasPlans(without))
+      atFault.push_back(flag.str());
+  };
+  if (!space.kept.empty())
+    add("--keep " + sizes, [](PlanSpace &of) { of.kept.clear(); });
+  if (!space.choosesMicrobatches)
+    add("--microbatches " + Twine(space.base.microbatches),
+        [](PlanSpace &of) { of.choosesMicrobatches = true; });
+  if (!space.choosesSchedule)
+    add("--schedule " + space.base.schedule,
+        [](PlanSpace &of) { of.choosesSchedule = true; });
+  if (!space.choosesZero)
+    add("--zero " + Twine(space.base.zero),
+        [](PlanSpace &of) { of.choosesZero = true; });
+  if (atFault.empty())
+    return " has " + join(given, " and ") + "; leave them out";
+  return " has " + join(atFault, " and ") +
+         (atFault.size() == 1 ? "; leave it out" : "; leave one of them out");
+}
+
 /// Says why no plan can be taken.
 static LogicalResult refuse(const PlanSpace &space,
                             const PlanSearchResult &found) {
   raw_ostream &out = errs();
   out << space.base.source << ": error: ";
   if (found.points == 0) {
-    out << "a batch of " << found.rows
-        << " rows does not divide by any mesh of " << space.ranks
-        << " ranks that --plan auto may choose\n";
+    out << "no plan for " << spellCount(space.ranks) << " ranks and a batch of "
+        << spellCount(found.rows) << " rows" << describeGiven(space, found.rows)
+        << "\n";
     return failure();
   }
   out << "none of " << spellCount(found.points) << " plans for "
