@@ -46,8 +46,9 @@ static void recordOrigin(ModuleOp module, const PlanOptions &plan,
                      plan.command});
 }
 
-/// Warns about places that have almost no work.
-static void warnOfIdlePlaces(ModuleOp module) {
+/// Warns about places that have almost no work, under a plan that is given or
+/// chosen.
+static void warnOfIdlePlaces(ModuleOp module, bool isChosen) {
   FailureOr<PlanOp> plan = findPlan(module);
   if (failed(plan) || plan->getLaunch() == Launch::local ||
       plan->getPlaces() == 1)
@@ -84,7 +85,9 @@ static void warnOfIdlePlaces(ModuleOp module) {
       << llvm::formatv("{0:f1} %", 100 * busiest->idleShare).str()
       << ": the model's work does not spread over --mesh pp="
       << report->places.size()
-      << "; use --mesh pp=" << report->places.size() - idle.size()
+      << (isChosen ? ", which --plan auto has chosen; give fewer --ranks"
+                   : "; use --mesh pp=" +
+                         std::to_string(report->places.size() - idle.size()))
       << ", or move work there (pp.on)";
 }
 
@@ -316,7 +319,7 @@ LogicalResult Compilation::advance(Phase phase, StringRef dumpFolder) {
   if (phase == Phase::Model)
     recordOrigin(*module, plan, hashModel(*module));
   if (phase == Phase::Scheduled && plan.program == ProgramKind::Training)
-    warnOfIdlePlaces(*module);
+    warnOfIdlePlaces(*module, !triedFlags.empty());
   if (phase == Phase::Kernels && plan.deviceMemory && cutsParameters(*module))
     cutArena = getFirstArena(*module);
   if (setup.isStrict && warningCount > 0) {

@@ -208,9 +208,6 @@ private:
   /// gpipe takes as long as 1f1b and holds more; naive is gpipe with one
   /// microbatch.
   void chooseSchedule(PlanPoint point) {
-    static constexpr Way ways[] = {{"1f1b", 1},        {"interleaved", 2},
-                                   {"interleaved", 4}, {"zb-h1", 1},
-                                   {"zb-v", 2},        {"dualpipe-v", 2}};
     auto choose = [&](StringRef name, int64_t chunks) {
       point.schedule = name.str();
       point.chunks = chunks;
@@ -225,8 +222,16 @@ private:
         choose(space.base.schedule, shape->chunks);
       return;
     }
+    SmallVector<Way> ways = {{"1f1b", 1}};
+    SmallVector<int64_t> ofInterleaved = {2, 4};
+    if (space.chunks)
+      ofInterleaved = {std::max<int64_t>(2, *space.chunks)};
+    for (int64_t chunks : ofInterleaved)
+      ways.push_back({"interleaved", chunks});
+    ways.append({{"zb-h1", 1}, {"zb-v", 2}, {"dualpipe-v", 2}});
     for (const Way &way : ways)
-      if (point.pp > 1 || way.name == "1f1b")
+      if ((point.pp > 1 || way.name == "1f1b") &&
+          way.chunks == space.chunks.value_or(way.chunks))
         choose(way.name, way.chunks);
   }
 

@@ -82,6 +82,9 @@ static int run(CommandLine &line, const mlir::pp::CompilationSetup &setup) {
   if (flags.emit == "plan" && !planned.space)
     return failUsage(planCommand, "--emit plan writes what --plan auto chose; "
                                   "add --plan auto --ranks N");
+  if (flags.json && !flags.emit.empty())
+    return failUsage(planCommand, "--json replaces the text, as --emit does; "
+                                  "leave one of them out");
   for (StringRef flag : {"html", "trace", "emit"})
     if (planned.plan.launch == ppopt::schema::Launch::local && line.has(flag))
       return failUsage(planCommand,

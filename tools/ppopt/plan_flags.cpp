@@ -318,8 +318,10 @@ std::string PlanFlags::setSpace() {
   made.choosesShards = plan.shard.empty() || plan.shard == "auto";
   if (made.choosesShards)
     plan.shard.clear();
-  if (made.choosesSchedule)
+  if (made.choosesSchedule) {
     plan.schedule = "1f1b";
+    made.chunks = std::exchange(plan.chunks, std::nullopt);
+  }
   space = std::move(made);
   // Each schedule can be of so many places; points have meshes of their own.
   plan.mesh = {{std::string(geometry::batchAxis), 1},

@@ -131,6 +131,9 @@ static std::string describeGiven(const PlanSpace &space, int64_t rows) {
   if (!space.choosesSchedule)
     add("--schedule " + space.base.schedule,
         [](PlanSpace &of) { of.choosesSchedule = true; });
+  if (space.chunks)
+    add("--chunks " + Twine(*space.chunks),
+        [](PlanSpace &of) { of.chunks.reset(); });
   if (!space.choosesZero)
     add("--zero " + Twine(space.base.zero),
         [](PlanSpace &of) { of.choosesZero = true; });

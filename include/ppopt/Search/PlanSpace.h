@@ -38,8 +38,8 @@ struct PlanPoint {
   /// Returns the mesh, major to minor. Ranks of a place that exchange most,
   /// over `tp`, are neighbours.
   ::ppopt::geometry::Mesh getMesh() const;
-  /// Returns the flags of `ppopt compile`, "--mesh fsdp=2,tp=4 --zero 3 …", with
-  /// values quoted for a shell, and for the file that --plan takes.
+  /// Returns the flags of `ppopt compile`, "--mesh fsdp=2,tp=4 --zero 3 …",
+  /// with values quoted for a shell, and for the file that --plan takes.
   std::string spell(StringRef separator = " ") const;
 };
 
@@ -52,6 +52,9 @@ struct PlanSpace {
   std::vector<::ppopt::geometry::Axis> kept;
   /// By the size of tp, what --shard says in points; none: as the base's.
   std::map<int64_t, std::string> shards;
+  /// With a schedule that is chosen, how many stages a place has; nothing: that
+  /// is chosen, too.
+  std::optional<int64_t> chunks;
   /// How often the whole model is compiled at most, once there is a plan;
   /// nothing: as suits its size.
   std::optional<int64_t> mostCompiled;
