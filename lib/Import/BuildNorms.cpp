@@ -183,7 +183,8 @@ static Results buildGroupNorm(OpCall &call, Emitter &emit) {
 
 static Results refuseBatchNorm(OpCall &call, Emitter &) {
   call.fail("normalizes by the statistics of its batch in evaluations too; use "
-            "track_running_stats=True, or a group norm");
+            "track_running_stats=True, or a group norm; instance norms are "
+            "supported without run_decompositions");
   return {};
 }
 
@@ -297,7 +298,8 @@ static Results buildCosineSimilarity(OpCall &call, Emitter &emit) {
 
 /// The identity in evaluation, as it is exported then.
 static Results buildOtherDropout(OpCall &call, Emitter &emit) {
-  if (call.flag("train", true) && call.number("p") != 0)
+  double p = call.number("p");
+  if (call.flag("train", true) && p != 0)
     call.fail("drops in training in a way that ppopt does not have; use "
               "nn.Dropout, or export the module in evaluation mode");
   Value x = emit.value(call.tensor("input"));
@@ -331,7 +333,8 @@ ArrayRef<OpRow> pt2::normRows() {
        kBuffers},
       {"aten._native_batch_norm_legit.default", &buildBatchNorm, kBuffers},
       {"aten._native_batch_norm_legit.no_stats", &refuseBatchNorm,
-       "all: an evaluation would be of its batch"},
+       "all: an evaluation would be of its batch; instance norms that "
+       "run_decompositions has changed"},
       {"aten.dropout.default", &buildDropout},
       {"aten.native_dropout.default", &buildDropout, "reads of the mask"},
       {"aten.alpha_dropout.default", &buildOtherDropout, kTraining},

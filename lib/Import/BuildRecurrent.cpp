@@ -185,7 +185,9 @@ static Recurrence readRecurrence(OpCall &call) {
   net.cell = readCell(call.getOp());
   net.layers = call.integer("num_layers");
   net.directions = call.flag("bidirectional", false) ? 2 : 1;
-  net.dropout = call.flag("train", false) ? call.number("dropout", 0) : 0;
+  net.dropout = call.number("dropout", 0);
+  if (!call.flag("train", false))
+    net.dropout = 0;
   net.isBatchFirst = call.flag("batch_first", false);
   const Tensor &input = call.tensor("input");
   if (input.getRank() != 3) {

@@ -315,6 +315,8 @@ ArrayRef<OpRow> pt2::reductionRows() {
       {"aten.var_mean.default", &buildVariance, kVariances},
       {"aten.var_mean.dim", &buildVariance, kVariances},
       {"aten.var_mean.correction", &buildVariance, kVariances},
+      {"aten.std_mean.default", &buildVariance, kVariances},
+      {"aten.std_mean.dim", &buildVariance, kVariances},
       {"aten.std_mean.correction", &buildVariance, kVariances},
       {"aten.norm.Scalar", &buildNorm, kNorms},
       {"aten.norm.ScalarOpt_dim", &buildNorm, kNorms},

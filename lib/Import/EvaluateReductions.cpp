@@ -291,6 +291,8 @@ ArrayRef<EvaluatedOp> pt2::getReductionOps() {
       {"aten.var_mean.default", checked<variance>},
       {"aten.var_mean.dim", checked<variance>},
       {"aten.var_mean.correction", checked<variance>},
+      {"aten.std_mean.default", checked<variance>},
+      {"aten.std_mean.dim", checked<variance>},
       {"aten.std_mean.correction", checked<variance>},
       {"aten.norm.Scalar", checked<norm>},
       {"aten.norm.ScalarOpt_dim", checked<norm>},

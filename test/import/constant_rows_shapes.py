@@ -229,8 +229,9 @@ def reductions():
                 case(op.correction, z, correction=2, close=close, ulps=2)
                 case(op.correction, data((3, 1), dtype), [1], correction=1, close=close, ulps=2)
                 case(getattr(aten, name + "_mean").correction, z, [-1], correction=1, keepdim=True, close=close, ulps=2)
-            case(aten.var_mean.default, z, close=close, ulps=2)
-            case(aten.var_mean.dim, z, [0], close=close, ulps=2)
+            for both in aten.var_mean, aten.std_mean:
+                case(both.default, z, close=close, ulps=2)
+                case(both.dim, z, [0], close=close, ulps=2)
             for order in [0, 1, 2, 3, 0.5, -1, math.inf, -math.inf]:
                 case(aten.linalg_vector_norm.default, z, order, close=4 * close, ulps=4)
                 case(aten.linalg_vector_norm.default, z, order, [1], True, close=4 * close, ulps=4)

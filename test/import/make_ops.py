@@ -33,6 +33,7 @@ import op_rows_formulas  # noqa: E402, F401
 import op_rows_margins  # noqa: E402, F401
 import op_rows_masks  # noqa: E402, F401
 import op_rows_orders  # noqa: E402, F401
+import op_rows_arguments  # noqa: E402, F401
 from op_cases import ROWS, Draw, Group, Program, weights  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))

@@ -1,6 +1,7 @@
 """Imports the cases of make_ops.py, some together in one program, and compares the loss and each case's gradients with PyTorch's."""
 import json
 import os
+import re
 import subprocess
 import tarfile
 import zipfile
@@ -13,6 +14,9 @@ from support.executable import checked, compile_model, environment, expect_close
 from models import import_model
 
 TOLERANCE = 1e-9
+
+# Casts to float32 and back round, and PyTorch's gradient of hardsigmoid has 1/6 in float32.
+ROUNDED = ("casts_", "formulas_of_one_hardsigmoid.")
 
 # It has a row of scores that are all -inf: after run_decompositions the gradient of their softmax is NaN, as that graph is written.
 MASKED_WHOLE = "several_7_core"
@@ -36,6 +40,12 @@ class Cases:
                 if (everything or not core or number % 3 == 0) and program != MASKED_WHOLE and os.path.exists(os.path.join(self.scratch, program + ".pt2")):
                     found.append((program, described["cases"], everything or not core and number % 6 == 1))
         return found
+
+    def ops(self):
+        """The ops of each program that groups() has without everything."""
+        groups, cases = self.described["groups"], self.described["cases"]
+        return [set(groups[program[:-len("_core")]]["core_ops"]) if program.endswith("_core") else {op for name in names for op in cases[name]["ops"]}
+                for program, names, _ in self.groups(False)]
 
     def refused(self):
         return [(name, case["refused"]) for name, case in self.described["cases"].items() if "refused" in case]
@@ -71,10 +81,39 @@ def check_group(ppopt, cases, program, names, optimized=False):
         ours = result.gradients.get(key)
         if ours is None and not value.any():
             continue  # a constant of the loss
-        # Casts to float32 and back round.
-        expect_close(f"gradient of {key}", ours, value, 1e-6 if key.startswith("casts_") else TOLERANCE, least_scale=1e-3)
+        expect_close(f"gradient of {key}", ours, value, 1e-6 if key.startswith(ROUNDED) else TOLERANCE, least_scale=1e-3)
     loss = sum(float(cases.figures[f"{name}/loss"]) for name in names)
     expect_close("loss", result.losses, np.array([loss]), TOLERANCE)
+
+
+# Listed, and in no program with figures.
+WITHOUT_FIGURES = {
+    "aten._native_batch_norm_legit.no_stats": "all of it is refused",
+}
+
+
+def listed_ops(page):
+    """The ops in the table of docs/reference/import-ops.md."""
+    return re.findall(r"^\| `([\w.]+)` \|", page, flags=re.MULTILINE)
+
+
+def ops_of(archive):
+    """The ops that an archive's graphs have."""
+    with zipfile.ZipFile(archive) as opened:
+        model = next(name for name in opened.namelist() if name.endswith("models/model.json"))
+        return set(re.findall(r'"target": "torch\.ops\.(aten\.\w+\.\w+)"', opened.read(model).decode()))
+
+
+def check_listed(page, programs, without=None):
+    """Every op of the reference, or its form in place, is in a program whose figures are PyTorch's."""
+    without = WITHOUT_FIGURES if without is None else without
+    ops = set().union(*programs)
+    compared = ops | {re.sub(r"_(\.\w+)$", r"\1", op) for op in ops}
+    listed = set(listed_ops(page))
+    assert listed, "the reference lists no op"
+    missing, extra = listed - compared - set(without), set(without) - (listed - compared)
+    assert not missing, f"in no program that is compared with PyTorch (op_rows*.py): {', '.join(sorted(missing))}"
+    assert not extra, f"WITHOUT_FIGURES has what is compared, or not listed: {', '.join(sorted(extra))}"
 
 
 def check_refused(ppopt, cases, name, word):
