@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Imports archives of torch.export and holds the first loss, all gradients and five steps of AdamW against PyTorch's figures in archives/, under one
 rank, data parallelism, pipelines and sharded state: f64 within 1e-9, f32 within 1e-4 of a tensor's largest element. What is exported has the names
-of the state_dict, tied ones too. Then each row of the table of ops (ops/), ops that are refused (unsupported/), and broken archives (hostile.py)."""
+of the state_dict, tied ones too. Then each row of the table of ops (ops/), in which every op of the reference is, ops that are refused (unsupported/),
+and broken archives (hostile.py)."""
 import argparse
 import functools
 import pathlib
@@ -10,7 +11,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
-from support.results import Harness  # noqa: E402
+from support.results import SOURCE, Harness  # noqa: E402
 
 import batches  # noqa: E402
 import models  # noqa: E402
@@ -20,6 +21,22 @@ import ops  # noqa: E402
 WIDE = ("dynamic.pt2", "dynamic_core.pt2", "dynamic_rows.pt2", "encoder_time_major.pt2")
 # Of these the way back is tried: one tie, two, and buffers.
 BACK = [("gpt2", "gpt2.pt2"), ("bert", "bert.pt2"), ("buffers", "buffers.pt2")]
+
+
+def check_reference(cases, fixtures, scratch):
+    """Every op that the reference lists is in a program with figures."""
+    archives = [ops.ops_of(fixtures.unpack(archive, scratch)) for name, archive, _ in fixtures.archives() if fixtures.plans(name, archive, False)]
+    page = (pathlib.Path(SOURCE) / "docs/reference/import-ops.md").read_text()
+    ops.check_listed(page, cases.ops() + archives)
+    # What is wrong is seen.
+    for words, wrong in ("in no program", lambda: ops.check_listed(page + "| `aten.none.default` |\n", cases.ops() + archives)), \
+                        ("WITHOUT_FIGURES has", lambda: ops.check_listed(page, cases.ops() + archives, {"aten.add.Tensor": "", **ops.WITHOUT_FIGURES})):
+        try:
+            wrong()
+        except AssertionError as error:
+            assert words in str(error), error
+        else:
+            raise AssertionError(f"was not seen to fail: {words}")
 
 
 def main():
@@ -47,6 +64,7 @@ def main():
             [("the number of rows", functools.partial(batches.check_fixed, harness.ppopt, scratch, fixtures)),
              ("a variance over the rows", functools.partial(batches.check_spread, harness.ppopt, scratch, fixtures)),
              ("--batch-dim", functools.partial(batches.check_batch_dims, harness.ppopt, scratch, fixtures)),
+             ("ops of the reference", functools.partial(check_reference, cases, fixtures, scratch)),
              ("unsupported ops", functools.partial(ops.check_unsupported, harness.ppopt, scratch, unsupported.unpack, str(HERE / "unsupported")))])
     return harness.finish()
 
