@@ -203,9 +203,13 @@ Index pt2::readIndex(OpCall &call, Emitter &emit, const Tensor &tensor,
                      int64_t size) {
   Index index{tensor.shape, std::nullopt, nullptr};
   if (tensor.type == Dtype::boolean || tensor.type == Dtype::u8) {
-    call.fail("takes a boolean mask as an index, and how many elements it "
-              "selects is known only in the run; use torch.where or "
-              "masked_fill");
+    call.fail(tensor.constant
+                  ? "takes a constant boolean mask as an index, and the export "
+                    "does not say how many elements it selects; use "
+                    "mask.nonzero() as a buffer of indices"
+                  : "takes a boolean mask as an index, and how many elements "
+                    "it selects is known only in the run; use torch.where or "
+                    "masked_fill");
     return index;
   }
   if (tensor.constant) {

@@ -46,6 +46,20 @@ int64_t readSize(const JsonValue &json, std::string &expression) {
   return size;
 }
 
+/// A type of PyTorch that no model has.
+std::string nameUnknownType(int64_t code) {
+  switch (code) {
+  case 9:
+    return "complex32";
+  case 10:
+    return "complex64";
+  case 11:
+    return "complex128";
+  default:
+    return "the type " + std::to_string(code);
+  }
+}
+
 /// Strides are those of a stored tensor; of others they may be symbols that no
 /// example has.
 TensorMeta readMeta(const JsonValue &json, bool isStored) {
@@ -55,15 +69,12 @@ TensorMeta readMeta(const JsonValue &json, bool isStored) {
     meta.type = *type;
   } else if (!isStored) {
     // No op that is supported makes one: nothing has a size of -1.
-    int64_t number = code.asInteger();
-    meta.unknownType = number >= 9 && number <= 11
-                           ? "complex"
-                           : "the type " + std::to_string(number);
+    meta.unknownType = nameUnknownType(code.asInteger());
     meta.shape.push_back(-1);
     return meta;
   } else {
-    code.fail("is " + Twine(code.asInteger()) +
-              ", a type that no model of ppopt has");
+    code.fail("is " + nameUnknownType(code.asInteger()) +
+              ", which no model of ppopt has");
   }
   int64_t elements = 1;
   json.get("sizes").forEach([&](const JsonValue &each) {

@@ -39,9 +39,14 @@ static bool writesInPlace(const Node &node) {
 }
 
 Location GraphImporter::locOf(const Node &node) const {
-  if (node.source.file.empty())
-    return FileLineColLoc::get(context, path, 0, 0);
-  return FileLineColLoc::get(context, node.source.file, node.source.line, 1);
+  if (!node.source.file.empty())
+    return FileLineColLoc::get(context, node.source.file, node.source.line, 1);
+  // A region has no line of its own.
+  if (const Graph *inner = innerGraph(node))
+    for (const Node &each : inner->nodes)
+      if (!each.source.file.empty())
+        return locOf(each);
+  return FileLineColLoc::get(context, path, 0, 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -307,7 +312,10 @@ LogicalResult GraphImporter::importNode(const Node &node, const Graph &graph) {
     return failure();
   if (innerGraph(node)) {
     if (node.op != gradMode)
-      return error(node) << "is not supported: export without it";
+      return error(node) << "is not supported: export without it"
+                         << (node.op == "higher_order.wrap_with_autocast"
+                                 ? ", and compile with --precision bf16"
+                                 : "");
     return importInner(node);
   }
   if (makesNothing(node, graph)) {

@@ -262,7 +262,7 @@ def dtype_is_text(a):
     a.change(lambda m: meta(m, "x").update(dtype="float32"))
 
 
-@case("x", "complex")
+@case("x", "complex64")
 def dtype_complex(a):
     a.change(lambda m: meta(m, "x").update(dtype=10))
 
@@ -442,13 +442,14 @@ WEIGHT_CASES = {
     "weight_ranks_differ": ([L, "stride"], weight(strides=ints(1))),
     "weight_of_another_type": ([L, "storage"], weight(dtype=5)),
     "weight_dtype_99": ([L, "99"], weight(dtype=99)),
-    "weight_dtype_float8": ([L, "29, a type"], weight(dtype=29)),
+    "weight_dtype_float8": ([L, "the type 29"], weight(dtype=29)),
     "weight_sparse": ([L, "layout"], weight(layout=1)),
     "weight_size_is_a_symbol": ([L, "size"], weight(sizes=[{"as_expr": {"expr_str": "Symbol('s0')", "hint": {"as_int": 12}}}, {"as_int": 6}])),
     "weight_file_missing": ([L, "weight_99"], weight(path_name="weight_99")),
     "weight_file_outside": ([L, "which the archive lacks"], weight(path_name="../../../../../../etc/passwd")),
     "weight_file_absolute": ([L, "which the archive lacks"], weight(path_name="/etc/passwd")),
     "weight_file_is_the_program": ([L], weight(path_name="../../models/model.json")),
+    "weight_complex": ([L, "complex64"], weight(dtype=10)),
     "weight_without_meta": ([L, "tensor_meta"], weight(tensor_meta=None)),
     "weight_repeats_itself": ([L, "share memory"], weight(is_param=False, sizes=ints(2 ** 24, 2 ** 23), strides=ints(0, 0))),
     # The bias begins within the other bias: neither tied nor apart.
@@ -562,7 +563,7 @@ def region_with_gradients(a):
     a.change(lambda m: in_region(m, "torch.ops.higher_order.wrap_with_set_grad_enabled", {"as_bool": True}))
 
 
-@case("wrap_with_autocast", "not supported")
+@case("own_models.py:", "wrap_with_autocast", "not supported", "--precision bf16")
 def region_of_autocast(a):
     """Whose casts are not in the graph."""
     a.change(lambda m: in_region(m, "torch.ops.higher_order.wrap_with_autocast", {"as_string": "cpu"}, {"as_scalar_type": 13}, {"as_bool": False}))
