@@ -111,7 +111,8 @@ public:
     forSizes("pp", space.ranks, [&](int64_t pp, int64_t left) {
       forSizes("tp", left, [&](int64_t tp, int64_t left) {
         forSizes("fsdp", left, [&](int64_t fsdp, int64_t dp) {
-          if (rows % (dp * fsdp) != 0 || space.getKept("dp").value_or(dp) != dp)
+          if (rows % (dp * fsdp) != 0 || dp > kLargestAxis ||
+              space.getKept("dp").value_or(dp) != dp)
             return;
           PlanPoint point;
           point.pp = pp;
@@ -132,7 +133,7 @@ private:
   void forSizes(StringRef axis, int64_t ranks,
                 llvm::function_ref<void(int64_t size, int64_t left)> next) {
     for (int64_t size : getDivisors(ranks))
-      if (space.getKept(axis).value_or(size) == size)
+      if (size <= kLargestAxis && space.getKept(axis).value_or(size) == size)
         next(size, ranks / size);
   }
 

@@ -111,8 +111,6 @@ static SmallVector<std::string> spellClass(StringRef name,
         .push_back(param.name);
   if (ofClass.empty()) // the model can't be compiled
     return {glob};
-  if (ofClass.empty()) // the model can't be compiled
-    return {glob};
   SmallVector<std::string> globs;
   addGlobs(ofClass, others, llvm::BitVector(findNumbers(name).size()), globs);
   return globs;

@@ -38,9 +38,10 @@ static std::string readMesh(StringRef value, geometry::Mesh &mesh) {
       return ("'" + name + "' is no name of an axis: letters and digits").str();
     if (mesh.has(name.str()))
       return ("the axis '" + name + "' is given twice").str();
-    if (size.getAsInteger(10, number) || number < 1 || number > 65536)
-      return ("the size of '" + name +
-              "' must be a whole number from 1 to 65536, not '" + size + "'")
+    if (size.getAsInteger(10, number) || number < 1 ||
+        number > mlir::pp::kLargestAxis)
+      return ("the size of '" + name + "' must be a whole number from 1 to " +
+              Twine(mlir::pp::kLargestAxis) + ", not '" + size + "'")
           .str();
     mesh.add({name.str(), number});
   }

@@ -137,6 +137,10 @@ static std::string describeGiven(const PlanSpace &space, int64_t rows) {
   if (!space.choosesZero)
     add("--zero " + Twine(space.base.zero),
         [](PlanSpace &of) { of.choosesZero = true; });
+  if (given.empty())
+    return ", of whose axes none has more than " +
+           spellCount(mlir::pp::kLargestAxis) +
+           "; give other --ranks, or another --batch";
   if (atFault.empty())
     return " has " + join(given, " and ") + "; leave them out";
   return " has " + join(atFault, " and ") +

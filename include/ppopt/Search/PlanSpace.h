@@ -43,6 +43,9 @@ struct PlanPoint {
   std::string spell(StringRef separator = " ") const;
 };
 
+/// The most ranks that an axis of a mesh has.
+constexpr int64_t kLargestAxis = 65536;
+
 /// The plans of so many ranks for a model.
 struct PlanSpace {
   /// Complete but for the mesh. What is not chosen is as it says.
