@@ -150,13 +150,13 @@ static Results buildGroupNorm(OpCall &call, Emitter &emit) {
     return {};
   }
   bool isInstance = op.starts_with("aten.instance_norm.");
-  if (isInstance)
-    call.number("momentum",
-                0.1); // of running statistics, of which there are none
-  if (isInstance && (call.has("running_mean") || call.has("running_var") ||
-                     !call.flag("use_input_stats", true)))
-    call.fail("keeps running statistics, which only batch norms do; use "
-              "track_running_stats=False");
+  if (isInstance) {
+    call.number("momentum", 0.1); // of running statistics
+    if (call.has("running_mean") || call.has("running_var") ||
+        !call.flag("use_input_stats", true))
+      call.fail("keeps running statistics, which only batch norms do; use "
+                "track_running_stats=False");
+  }
   int64_t groups = isInstance ? shape[1]
                    : op.starts_with("aten.native_")
                        ? call.integer("group")
