@@ -27,11 +27,11 @@ static std::vector<Candidate> simulatePlan(Compilation &compilation,
   auto made = findPlan(*module);
   if (failed(made))
     return {};
-  ppopt::schedule::StageGraph graph =
-      makeStageGraph(*module, *made, TaskTimes(*module));
+  TaskTimes times(*module);
+  ppopt::schedule::StageGraph graph = makeStageGraph(*module, *made, times);
   return ppopt::schedule::simulateAll(graph,
                                       static_cast<int>(plan.microbatches),
-                                      getEdgeLinks(Links(*module), graph));
+                                      getEdgeLinks(times.getLinks(), graph));
 }
 
 /// Returns the first candidate that fits. `candidates` is sorted, fastest
