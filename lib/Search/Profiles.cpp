@@ -183,6 +183,14 @@ private:
 };
 } // namespace
 
+/// Returns the plan that a profile is of.
+static PlanOptions getProfiled(const PlanSpace &space, const ProfileKey &key) {
+  PlanOptions plan = space.getPlan(key.point);
+  plan.deviceMemory.reset();
+  plan.batch = key.rows;
+  return plan;
+}
+
 /// Ranks that split the batch may put places so far from each other that a
 /// value is sent in parts which the ranks of a profile send whole.
 static void sendInParts(const PlanOptions &plan, const ProfileKey &key,
@@ -194,9 +202,7 @@ static void sendInParts(const PlanOptions &plan, const ProfileKey &key,
 
 static Profile compileWhole(Compilation &compilation, const PlanSpace &space,
                             const ProfileKey &key) {
-  PlanOptions plan = space.getPlan(key.point);
-  plan.deviceMemory.reset();
-  plan.batch = key.rows;
+  PlanOptions plan = getProfiled(space, key);
   if (key.isWhole)
     plan.blockBytes = PlanOptions::kNever;
   Profile profile;
@@ -228,9 +234,7 @@ static Profile compileWhole(Compilation &compilation, const PlanSpace &space,
 /// kernels are formed, and no time is estimated.
 static Profile compileSketch(Compilation &compilation, const PlanSpace &space,
                              const ProfileKey &key) {
-  PlanOptions plan = space.getPlan(key.point);
-  plan.deviceMemory.reset();
-  plan.batch = key.rows;
+  PlanOptions plan = getProfiled(space, key);
   Profile profile;
   auto module = compilation.tryPlan(plan, Phase::Partitioned, &profile.refused);
   if (!module)

@@ -206,12 +206,12 @@ Explorer::Explorer(func::FuncOp entry, const ShardingAxis &axis,
 /// Returns the classes that may be chosen, in the order of the model. Of those
 /// with names like another's, they are the largest ones.
 std::vector<SmallVector<ParamOp>> Explorer::findClasses() {
-  using ByShape = llvm::MapVector<Type, SmallVector<ParamOp>>;
+  using ByShape = llvm::MapVector<Attribute, SmallVector<ParamOp>>;
   llvm::MapVector<StringAttr, ByShape> found;
-  Type element = IntegerType::get(entry.getContext(), 1);
+  Builder b(entry.getContext());
   for (auto param : entry.getOps<ParamOp>())
-    found[StringAttr::get(entry.getContext(), makeGlob(param.getParamName()))]
-         [RankedTensorType::get(getShape(param), element)]
+    found[b.getStringAttr(makeGlob(param.getParamName()))]
+         [b.getDenseI64ArrayAttr(getShape(param))]
              .push_back(param);
   std::vector<SmallVector<ParamOp>> chosen;
   SmallVector<std::pair<int64_t, size_t>> alike; // by their bytes

@@ -66,7 +66,8 @@ public:
   /// Returns a copy of the parsed module after the phases up to and including
   /// `last` under another plan; null if a phase fails, or `after`, which is
   /// called at the end of each. Reports nothing; sets `reason` to the error's
-  /// first line. run() has the proofs, which are left out here.
+  /// first line. A plan with a table has all checks; without proofs, a choice
+  /// is to be compiled by run(), which has them.
   using AfterPhase = llvm::function_ref<LogicalResult(Phase, ModuleOp)>;
   OwningOpRef<ModuleOp> tryPlan(const PlanOptions &plan, Phase last,
                                 std::string *reason = nullptr,
